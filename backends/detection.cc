@@ -20,12 +20,13 @@ namespace ndlfs::backends {
 namespace {
 
 constexpr size_t kHeadSize = 1024;  // as Format::ProbeContent() promises
-// What is read of a file. A signature of HDF5 may stand behind a user block of 8 KiB.
+// How many bytes to read of a file. A signature of HDF5 may stand behind a user block of 8 KiB.
 constexpr size_t kBeginningSize = 8192 + 8;
 
-// Of markers, those that spare looking for others: consolidated metadata, and those of Zarr v3.
+// The markers that make it unnecessary to look for others: consolidated metadata, and those of
+// Zarr v3.
 constexpr std::array<std::string_view, 2> kAskedFirst = {"zarr.json", ".zmetadata"};
-// What is looked at next in a directory that has only others, and in its children.
+// The names to look for next in a directory without the above, and in its children.
 constexpr std::array<std::string_view, 2> kAskedAlong = {".zattrs", ".nczarr"};
 constexpr std::array<std::string_view, 3> kAskedBelow = {".zarray", ".zgroup", ".zattrs"};
 
@@ -89,7 +90,8 @@ bool IsConfirmed(const Format& format, const Source& source, std::string_view pa
   return true;
 }
 
-// Of a file that no format knows by its head: by more of it. HDF5 may have its signature there.
+// Recognizes a file that no format knows by its head by a longer beginning: HDF5 may have its
+// signature there.
 const Format* FindFarFormat(const Source& source, std::string_view path, OpenedFile& file) {
   const ConstByteSpan beginning = file.beginning.span();
   if (beginning.size() <= kHeadSize) return nullptr;
@@ -112,7 +114,7 @@ const Format* FindFormat(const Source& source, std::string_view path, OpenedFile
     if (has_content(*format) && IsConfirmed(*format, source, path, file)) return format;
   }
   for (const Format* format : Formats()) {
-    // Those of which the content tells have been asked.
+    // The formats that recognize content have been asked.
     if (has_content(*format) || !format->MatchesFileName(name)) continue;
     if (!format->ProbeFile(name, head)) continue;
     if (IsConfirmed(*format, source, path, file)) return format;
@@ -120,7 +122,7 @@ const Format* FindFormat(const Source& source, std::string_view path, OpenedFile
   return by_content ? FindFarFormat(source, path, file) : nullptr;
 }
 
-// What a file that is no store begins with; empty where a format would know it.
+// Describes the beginning of a file that is no store; empty if a format would recognize it.
 std::string DescribeContent(ConstByteSpan head) {
   if (head.empty()) return "the file is empty";
   const auto formats = Formats();
@@ -140,11 +142,11 @@ std::string DescribeContent(ConstByteSpan head) {
 template <typename T>
 void NotePassing(const model::Result<T>& look, std::optional<model::Error>& kept) {
   if (look || kept) return;
-  if (look.error().passes() || look.error().sys_errno() == EIO) kept = look.error();
+  if (look.error().is_momentary() || look.error().sys_errno() == EIO) kept = look.error();
 }
 
-// The format of which one of `names`, which suffice, is in the directory at `path`; null if
-// none is.
+// The format that one of `names`, which suffice, is a marker of, if it is in the directory at
+// `path`; null if none is.
 const Format* FindFirstMarker(const Source& source, std::string_view path,
                               std::span<const std::string_view> names) {
   const auto found = source.OpenStore(std::string(path))->StatMany(names);
@@ -171,9 +173,9 @@ std::vector<std::string_view> MarkersOfAll() {
   return names;
 }
 
-// The format of the directory at `path` where each look is a request, if a document that tells
-// of all objects in it is there. Otherwise null, and the answers for `names` have been asked
-// for together with those for what a store has besides.
+// For sources whose looks are requests: the format of the directory at `path`, if it has a
+// document that describes all its objects. Otherwise null; then the looks for `names`, and for
+// the other files of a store, have been sent together.
 const Format* LookForRemoteStore(const Source& source, std::string_view path,
                                  std::vector<std::string_view>& names) {
   const bool is_called_so = IsCalledLikeStore(source, path);
@@ -237,9 +239,9 @@ bool MayBeStoreFile(std::string_view file_name) {
                      [&](const Format* format) { return format->MatchesFileName(file_name); });
 }
 
-// One look into the directory, for the files of all formats. What cannot be looked at
-// matters only if nothing else tells. Where each look is a request, a store with documents
-// that tell of all its objects is known by these.
+// Looks into the directory once, for the files of all formats. Files that cannot be looked at
+// matter only if no other file decides. If each look is a request, documents that describe all
+// objects decide.
 model::Result<const Format*> DetectDirectory(const Source& source, std::string_view path) {
   std::vector<std::string_view> names = MarkersOfAll();
   if (source.looks_are_requests()) {

@@ -6,8 +6,8 @@
 
 namespace ndlfs::backends {
 
-// The libraries that this build decodes with, or shuts libhdf5 in with, and the
-// versions that it runs with: "zstd 1.5.4".
+// The libraries with which this build decodes or confines libhdf5, and their versions at run
+// time: "zstd 1.5.4".
 std::vector<std::string> LibraryVersions();
 
 }  // namespace ndlfs::backends

@@ -12,10 +12,10 @@
 
 namespace ndlfs::cache {
 
-// Reads an array part by part, to check that all of it can be read. A part is a
-// chunk or, where the elements lie in a file without encoding, a piece of that
-// file; of such a file one part more compares its checksum, where the store has one.
-// Thread-safe. `cache` must outlive the object; its budget bounds the memory for chunks.
+// Reads an array part by part, to check that all of it can be read. A part is a chunk or, if
+// the elements lie in a file without encoding, a piece of that file. If the store has a
+// checksum of such a file, one more part compares it. Thread-safe. `cache` must outlive the
+// object; its budget bounds the memory for chunks.
 class ArrayCheck {
  public:
   ArrayCheck(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache);
@@ -40,7 +40,7 @@ class ArrayCheck {
 
   const ArrayReader reader_;
   const bool in_pieces_;
-  // Where the elements lie, if that has a checksum, which is the last part.
+  // Where the elements lie, if the store has a checksum of them; the last part compares it.
   const std::optional<backends::ContiguousRange> summed_;
   uint64_t part_count_;
   uint64_t part_cost_;

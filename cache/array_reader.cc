@@ -50,7 +50,8 @@ namespace {
 
 using Coordinates = std::vector<uint64_t>;
 
-// Chunks of which no more is read at a time are loaded whole rather than read in place.
+// If a read takes no more than this of each chunk, the chunks are loaded whole rather than read
+// in place.
 constexpr uint64_t kLittleOfChunk = 1 << 10;
 
 // A server is asked for contiguous elements in pieces of so many bytes: large enough for some
@@ -139,8 +140,8 @@ ArrayReader::~ArrayReader() {
   if (spill_) cache_.RemoveOverflow(source_->id(), spill_.get());
 }
 
-// A server is asked for much at once, and for several pieces at a time, for each answer takes
-// long. What a band of chunks needs has to stay in memory meanwhile.
+// Each answer of a server takes long. So each request asks for much, and several pieces are
+// asked for at a time; all chunks of a band have to stay in memory meanwhile.
 void ArrayReader::PlanAhead() {
   const size_t item = spec().dtype.size();
   if (!cache_.pace().is_remote() || joined_ || !spec().dtype.is_fixed_size()) return;
@@ -304,7 +305,8 @@ Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, ReadHint hin
   return RangeToBoxes(std::move(shape), strides_, visit).Run(offset, offset + out.size());
 }
 
-// Of pieces that are not there, no more than is asked for where that is little, or alone.
+// Reads through the pieces in the cache. If a piece is not there and the read is short, or
+// stands alone, only the requested bytes are read.
 Result<void> ArrayReader::ReadPieces(const ContiguousRange& range, uint64_t offset,
                                      ByteSpan out, ReadHint hint) const {
   const bool goes_on = GoesOn(out.size(), hint);

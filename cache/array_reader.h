@@ -32,12 +32,12 @@ struct LoadCounts;
 // `cache` must outlive the reader.
 class ArrayReader {
  public:
-  // Of a read of fewer bytes, each chunk may be needed in part only: then chunks are not loaded
-  // side by side, and a server is asked for nothing around these bytes.
+  // A read of fewer bytes may need only parts of chunks. It does not load chunks side by side,
+  // and asks a server for nothing around its bytes.
   static constexpr uint64_t kLargeRead = uint64_t{64} << 10;
 
-  // Notes the versions of the chunks that it reads in `ledger`, which may be
-  // null, and counts them in `counts`; null: in an object of its own.
+  // Notes the versions of the chunks that it reads in `ledger`, which may be null. Counts its
+  // reads in `counts`; null: in an object of its own.
   ArrayReader(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache,
               std::shared_ptr<ChunkLedger> ledger = nullptr,
               std::shared_ptr<LoadCounts> counts = nullptr);
@@ -47,7 +47,7 @@ class ArrayReader {
 
   const backends::ArraySource& source() const { return *source_; }
   const backends::ArraySpec& spec() const { return source_->spec(); }
-  // How chunks were read so far, those of the parts of a joined array included.
+  // How chunks were read so far, including those of the parts of a joined array.
   const LoadCounts& counts() const { return *counts_; }
 
   // Number of elements. Sources have checked that neither this number nor the
@@ -66,15 +66,14 @@ class ArrayReader {
                            model::ByteOrder order = model::ByteOrder::kLittle,
                            ReadHint hint = ReadHint::kOnward) const;
 
-  // Whether Load() gives the elements of a chunk. If not, Read() is the only way to them: they
-  // lie in a file as they are, or in other arrays.
+  // Whether Load() gives the elements of a chunk. If not, only Read() does: the elements lie in
+  // a file as they are, or in other arrays.
   bool has_chunks() const { return !joined_ && !source_->contiguous(); }
 
-  // The following methods are for readers that decode ahead. Chunks are
-  // numbered in C order. This is also the order in which the element stream
-  // enters them. Where each read is a request to a server, elements that lie in a file one
-  // after the other (ArraySource::contiguous()) are cut into pieces, which are read ahead like
-  // chunks.
+  // The following methods are for readers that decode ahead. Chunks are numbered in C order,
+  // which is also the order in which the element stream enters them. If each read is a request
+  // to a server, elements that lie in a file one after the other (ArraySource::contiguous())
+  // are cut into pieces, which are read ahead like chunks.
   uint64_t chunk_count() const { return chunk_count_; }
   // The chunk that byte `offset` of the element stream is in.
   uint64_t ChunkAt(uint64_t offset) const;
@@ -83,15 +82,15 @@ class ArrayReader {
   uint64_t LastByte(uint64_t chunk) const;
   // Decoded size of the largest chunk in bytes; 0 if nothing has to be decoded.
   uint64_t max_chunk_bytes() const;
-  // The same for what Prefetch() loads; 0 if it loads nothing: where nothing has to be decoded,
-  // and reads need not wait for a server.
+  // The size of the largest block that Prefetch() loads, in bytes. 0 if it loads nothing,
+  // because nothing has to be decoded and reads need not wait for a server.
   uint64_t max_ahead_bytes() const;
   // The number of chunks in a band. Within a band, the element stream goes from
   // chunk to chunk, and comes back to each of them until it has passed the
   // whole band.
   uint64_t band_chunks() const;
-  // Keeps chunks on disk that the cache has evicted too early. Readers tell it
-  // which chunks they will need. Null if the array has none.
+  // Keeps on disk the chunks that the cache has evicted too early; readers tell it which chunks
+  // they will need. Null if the array has none.
   ChunkSpill* spill() const { return spill_.get(); }
   // Loads a chunk into the cache. False if the chunk is in the cache or on disk
   // already, or cannot be loaded. A read of the chunk reports the error.
@@ -163,10 +162,11 @@ class ArrayReader {
   const std::shared_ptr<LoadCounts> counts_;
   uint64_t element_count_;
   uint64_t chunk_count_;
-  std::unique_ptr<const JoinedReader> joined_;  // null if the elements are in no other arrays
+  std::unique_ptr<const JoinedReader> joined_;  // null unless the elements lie in other arrays
   bool in_place_;                               // parts of chunks are read from the file
-  uint64_t piece_bytes_ = 0;     // of contiguous elements that are read ahead; 0: they are not
-  bool in_place_alone_ = false;  // in place only what is read alone
+  // The size of the pieces in which contiguous elements are read ahead; 0: they are not.
+  uint64_t piece_bytes_ = 0;
+  bool in_place_alone_ = false;              // in place only with ReadHint::kAlone
   std::unique_ptr<const ChunkParts> parts_;  // null if parts cannot be decoded
   std::shared_ptr<ChunkSpill> spill_;
   std::vector<uint64_t> strides_;  // bytes from one index to the next, per dimension

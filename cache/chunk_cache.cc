@@ -22,8 +22,8 @@ using model::Result;
 
 namespace {
 
-// What an entry takes besides its block: an array can have more absent chunks
-// than there is memory for the knowledge that they are absent.
+// The memory of an entry without its block: an array can have so many absent chunks that just
+// remembering that they are absent would exceed the memory.
 constexpr uint64_t kEntryBytes = 512;
 constexpr uint64_t kFreeEntries = 64;
 
@@ -55,7 +55,7 @@ uint64_t BytesOfEntries(uint64_t entries) {
 struct ChunkCache::Entry {
   Entry(const BlockKey& k, uid_t u) : key(k), user(u) {}
   const BlockKey key;
-  const uid_t user;  // for whom it was loaded
+  const uid_t user;  // the user that the block was loaded for
   // All below is guarded by the cache's mutex.
   Handle block;                // set once ready
   std::optional<Error> error;  // set if loading failed
@@ -163,7 +163,7 @@ void ChunkCache::WaitAWhile(model::CondVar& condition) {
   }
 }
 
-// What is thrown here must not get past: others wait for this entry.
+// Exceptions of `load` must not leave this function, because other threads wait for the entry.
 Result<ChunkCache::Handle> ChunkCache::MakeBlock(const ReservedLoader& load,
                                                  Reservation& reserved) {
   try {

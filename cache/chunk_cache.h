@@ -34,29 +34,26 @@ struct BlockKey {
   bool operator==(const BlockKey&) const = default;
 };
 
-// Keeps decoded chunks. Charges their bytes against one budget for the whole
-// mount.
+// Keeps decoded chunks. Charges their bytes against one budget for the whole mount.
 //
-// A load charges the bytes of its block, and of the buffers that it needs,
-// before it allocates them. If they do not fit into the budget, it evicts other
-// blocks. If there is nothing to evict, it waits until other threads release
-// blocks. A load that finds nothing charged at all may exceed the budget, so
-// that a block larger than the budget can be loaded, alone. A block stays
-// charged until its last handle is gone, even after its eviction. Concurrent
-// misses on one block load it once. The least recently used block is evicted
-// first. Thread-safe; the cache holds no lock while it loads a block.
+// A load charges the bytes of its block, and of the buffers that it needs, before it allocates
+// them. If they do not fit into the budget, it evicts other blocks. If there is nothing to
+// evict, it waits until other threads release blocks. A load that finds nothing charged at all
+// may exceed the budget, so that a block larger than the budget can be loaded, alone. A block
+// stays charged until its last handle is gone, even after its eviction. Concurrent misses on
+// one block load it once. The least recently used block is evicted first. Thread-safe; the
+// cache holds no lock while it loads a block.
 //
-// Blocks belong to the user for whom they were loaded (backends/store/caller.h). Of several
-// users, each keeps an equal share of the budget: blocks of users who hold more than that are
-// evicted first, and blocks of users who have asked for none in the last minute. A user whose
-// loads would have to wait for those of another one finds an eighth of the budget in addition
-// to the budget.
+// A block belongs to the user for whom it was loaded (backends/store/caller.h). The budget is
+// shared equally among users. The cache first evicts blocks of users who hold more than their
+// share, and of users who have asked for no block in the last minute. A user whose loads would
+// have to wait for those of another user may use an eighth of the budget on top of the budget.
 class ChunkCache final : public backends::IndexCache {
  public:
   // `spill` may be null; it must outlive the cache.
   explicit ChunkCache(uint64_t budget_bytes, SpillSpace* spill = nullptr,
                       const LoadPace::Limits& limits = {});
-  // All handles must be gone before.
+  // All handles must be released before.
   ~ChunkCache() override;
 
   // Keeps a block in memory. Hold a handle only while you copy from the block.
@@ -64,11 +61,11 @@ class ChunkCache final : public backends::IndexCache {
   // could wait for each other's bytes.
   using Handle = std::shared_ptr<const backends::Bytes>;
 
-  // The memory that a load in flight is charged with. For the thread that loads.
+  // The memory that a running load is charged with. Only the thread that loads uses it.
   class Reservation {
    public:
-    // The load turns out to need only `transient_bytes` of memory beside the block. Others may
-    // have the rest.
+    // The load turns out to need only `transient_bytes` of memory in addition to the block.
+    // Gives the rest back to other loads.
     void NeedsOnly(uint64_t transient_bytes) {
       if (transient_bytes >= transient_) return;
       const uint64_t rest = transient_ - transient_bytes;
@@ -88,20 +85,20 @@ class ChunkCache final : public backends::IndexCache {
     ChunkCache& cache_;
     const uid_t user_;
     uint64_t bytes_;
-    uint64_t transient_;  // of these
+    uint64_t transient_;  // the part of these that is not the block
   };
 
   // Makes the contents of a block.
   using Loader = std::function<model::Result<backends::Bytes>()>;
   using ReservedLoader = std::function<model::Result<backends::Bytes>(Reservation&)>;
 
-  // Returns the block, and loads it first if it is not in the cache.
-  // `block_bytes` is the size that the block is expected to have; its true size
-  // is charged after the load. `transient_bytes` is the most memory that the load
-  // needs in addition. A failed load is not kept: all callers that waited for
-  // it get the error, and the next caller tries again. If the request of the calling thread has
-  // ended (backends/store/cancellation.h), fails instead of beginning or waiting; others that
-  // waited for the load then load the block themselves.
+  // Returns the block, and loads it first if it is not in the cache. `block_bytes` is the size
+  // that the block is expected to have; its true size is charged after the load.
+  // `transient_bytes` is the most memory that the load needs in addition. A failed load is not
+  // kept: all callers that waited for it get the error, and the next caller tries again. If the
+  // request of the calling thread has ended (backends/store/cancellation.h), this fails instead
+  // of starting a load or waiting for one; other threads that waited for that load then load
+  // the block themselves.
   model::Result<Handle> GetOrLoad(const BlockKey& key, uint64_t block_bytes,
                                   uint64_t transient_bytes, const ReservedLoader& load);
   model::Result<Handle> GetOrLoad(const BlockKey& key, uint64_t block_bytes,
@@ -109,8 +106,8 @@ class ChunkCache final : public backends::IndexCache {
     return GetOrLoad(key, block_bytes, transient_bytes, [&](Reservation&) { return load(); });
   }
 
-  // Implements IndexCache. Never waits for the budget, because the caller is
-  // loading a chunk and has bytes charged already.
+  // Implements IndexCache. Never waits for the budget, because the caller is loading a chunk
+  // and is charged with its bytes already.
   model::Result<Handle> GetOrLoad(
       uint64_t id, uint64_t slot,
       const std::function<model::Result<backends::Bytes>()>& load) override;
@@ -120,9 +117,9 @@ class ChunkCache final : public backends::IndexCache {
   // Whether the block is in the cache or being loaded.
   bool Contains(const BlockKey& key) const;
 
-  // Marks a block with which its reader has finished. The block is evicted
-  // first, when the next block is loaded, and its memory is given to that
-  // block. A request for the block removes the mark.
+  // Tells that a reader has finished with a block. The block is evicted first, when the next
+  // block is loaded, and its memory is given to that block. A request for the block revokes
+  // this.
   void Retire(const BlockKey& key);
 
   // Drops the blocks of an array that is gone or has changed.
@@ -139,8 +136,8 @@ class ChunkCache final : public backends::IndexCache {
     // the cache until this call returns. Called without a lock.
     virtual void Take(uint64_t block, const backends::Bytes& bytes) = 0;
   };
-  // Offers evicted blocks of `array` to `overflow`, and no longer to an earlier
-  // one, until RemoveOverflow().
+  // Offers evicted blocks of `array` to `overflow`, until RemoveOverflow(). Replaces an earlier
+  // overflow of the array.
   void AddOverflow(uint64_t array, std::shared_ptr<Overflow> overflow);
   void RemoveOverflow(uint64_t array, const Overflow* overflow);
 
@@ -151,7 +148,7 @@ class ChunkCache final : public backends::IndexCache {
   LoadPace& pace() { return pace_; }
   const LoadPace& pace() const { return pace_; }
 
-  // What the codecs of all chunks have decoded, except parts of chunks.
+  // Counts what the codecs decode, for all chunks but not for parts of chunks.
   backends::DecodeTimes& decode_times() { return decode_times_; }
   const backends::DecodeTimes& decode_times() const { return decode_times_; }
 
@@ -174,7 +171,7 @@ class ChunkCache final : public backends::IndexCache {
   };
   struct Entry;
   using EntryPtr = std::shared_ptr<Entry>;
-  // What one user has.
+  // The blocks and the charged bytes of one user.
   struct User {
     uint64_t bytes = 0;  // charged: blocks, pinned ones included, and loads in flight
     // Ready entries: retired ones, and then the others, oldest first.
@@ -182,9 +179,8 @@ class ChunkCache final : public backends::IndexCache {
     std::chrono::steady_clock::time_point last_use;
   };
 
-  // All charged bytes: those of blocks and loads and, if there are many
-  // entries, those of the entries themselves (an absent chunk is an entry
-  // without a block).
+  // All charged bytes: those of blocks and loads and, if there are many entries, those of the
+  // entries themselves (an absent chunk is an entry without a block).
   uint64_t Charged() const REQUIRES(mutex_);
   struct Found {
     EntryPtr entry;
@@ -193,11 +189,11 @@ class ChunkCache final : public backends::IndexCache {
   };
   Found FindOrInsert(const BlockKey& key) EXCLUDES(mutex_);
   model::Result<Handle> Await(const EntryPtr& entry) EXCLUDES(mutex_);
-  // Runs `load` for an entry that has what is `reserved` charged.
+  // Runs `load` for an entry, for which `reserved` is charged.
   model::Result<Handle> Load(const EntryPtr& entry, Reservation reserved,
                              const ReservedLoader& load);
-  // Runs `load` and charges the block that it makes in place of what is `reserved`, which
-  // becomes nothing.
+  // Runs `load`, and charges the block that it makes instead of `reserved`, which becomes
+  // empty.
   model::Result<Handle> MakeBlock(const ReservedLoader& load, Reservation& reserved)
       EXCLUDES(mutex_);
   void Recharge(uid_t user, uint64_t from, uint64_t to) EXCLUDES(mutex_);
@@ -205,11 +201,12 @@ class ChunkCache final : public backends::IndexCache {
   void DropRetired(uid_t user, uint64_t bytes) EXCLUDES(mutex_);
   // False if the request of this thread has ended meanwhile.
   bool Reserve(uid_t user, uint64_t bytes) EXCLUDES(mutex_);
-  // Whether `user` may have the bytes that are kept for those who would wait for another user.
+  // Whether `user` may use the extra eighth of the budget, because it would have to wait for
+  // another user.
   bool MayExceed(uid_t user, uint64_t bytes) const REQUIRES(mutex_);
   void Charge(uid_t user, uint64_t bytes) REQUIRES(mutex_);
   void Discharge(uid_t user, uint64_t bytes) REQUIRES(mutex_);
-  // Waits for `condition`, but returns now and then while the request of this thread may end.
+  // Waits for `condition`, but returns now and then if the request of this thread can end.
   void WaitAWhile(model::CondVar& condition) REQUIRES(mutex_);
   void Release(uid_t user, uint64_t bytes) EXCLUDES(mutex_);
   // An entry that Evict() has taken out. One with an overflow can still be
@@ -242,7 +239,7 @@ class ChunkCache final : public backends::IndexCache {
   // shared.
   std::map<uid_t, User> users_ GUARDED_BY(mutex_);
   uint64_t blocks_ GUARDED_BY(mutex_) = 0;    // ready entries
-  uint64_t last_use_ GUARDED_BY(mutex_) = 0;  // of a block: they are numbered
+  uint64_t last_use_ GUARDED_BY(mutex_) = 0;  // number of the last use of a block
   std::unordered_map<uint64_t, std::shared_ptr<Overflow>> overflows_ GUARDED_BY(mutex_);
   Stats stats_ GUARDED_BY(mutex_);
 };

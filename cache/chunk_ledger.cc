@@ -142,7 +142,7 @@ bool ChunkLedger::NeedsLook(const backends::Store& store, const Info& found,
   // A look at the others that began after `found` was read has seen what another would.
   if (IsLate(store, found)) return !asked || *asked == looks_;
   const bool is_remote = store.looks_are_requests();
-  // What a server has stays in its place, and is written with the time of that.
+  // Files of a server stay in their place, and have the time when they were written there.
   if (found && (is_remote || metadata_ == nullptr)) return false;
   return Clock::now() - looked_at_ >= LookInterval(is_remote, found.has_value());
 }
@@ -290,7 +290,7 @@ bool ChunkLedger::Changed() {
   }
   auto found = FindChange(notes);
   model::MutexLock lock(mutex_);
-  // What cannot be looked at counts as absent: when it can be again, that is a change.
+  // A file that cannot be looked at counts as absent: once it can be again, that is a change.
   const std::optional<Info> change = found ? *std::move(found) : std::optional<Info>(Info());
   if (change) NoticeChange(*change);
   // An open takes several looks, and each of 100,000 files takes about a second.
@@ -298,8 +298,8 @@ bool ChunkLedger::Changed() {
   return change.has_value();
 }
 
-// What is there now in the place of a file that has changed; nullopt where none has. An error
-// where nobody can tell.
+// The present facts of a file that has changed; nullopt if none has. An error if this cannot be
+// found out.
 model::Result<std::optional<ChunkLedger::Info>> ChunkLedger::FindChange(const Notes& notes) {
   if (notes.size() > kBatch) {
     for (size_t i = 0; i < notes.size(); i += notes.size() / kSample) {

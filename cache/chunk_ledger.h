@@ -17,26 +17,26 @@
 
 namespace ndlfs::cache {
 
-// Notes the version of each file from which the data of one array were read;
-// that a file is absent is a version, too. So a change of any of these files is
-// noticed before the next program opens a view of the array. Once a change was
-// noticed, the ledger stays changed: data from before and after the change do
-// not belong together. The owner has to begin a new ledger, with a new
-// ArraySource. Thread-safe.
+// The ledger of one array notes the version of each file from which data of the array were
+// read. Being absent counts as a version, too. So before the next program opens a view of the
+// array, a change of any of these files is noticed. Once a change was noticed, the ledger stays
+// changed: data from before and after the change do not belong together. The owner has to begin
+// a new ledger, with a new ArraySource. Thread-safe.
 //
-// What is read for the first time has no version yet that it could be compared with. A ledger
-// therefore knows a time at which all that it knows of held. What was written after that makes
-// it look again: at the files that it has noted and, if it watches them, at the metadata. If
-// they are as they were, all that was read is what the source held at the time of this look.
+// A file that is read for the first time has no noted version to compare with. A ledger
+// therefore knows a time at which all noted files held together. If a newly noted file was
+// written after that time, the ledger looks again at the files that it has noted and, if it
+// watches them, at the metadata. If they have not changed, all that was read is what the source
+// held at the time of this look.
 //
-// What was written after that is told by the clock of the source (Store::ClockNs()), which may
-// be that of another machine. Where nobody knows that clock, it shows at least the newest time
-// that the ledger has seen on a file, and goes on from there: a file that is newer than all
-// before it may have been written just now.
+// The clock of the source (Store::ClockNs()) tells what was written after a time; it may be the
+// clock of another machine. If nobody knows that clock, the ledger assumes that it shows at
+// least the newest time that it has seen on a file, and that it goes on from there: a file that
+// is newer than all before it may have been written just now.
 //
-// All ledgers together note a limited number of files. A ledger that could not
-// note all reads answers Changed() with true, because nobody can tell that it
-// has not changed. Readers of the array continue nevertheless.
+// All ledgers together note a limited number of files. A ledger that could not note all reads
+// answers Changed() with true, because nobody can tell that nothing has changed. Readers of the
+// array continue nevertheless.
 class ChunkLedger {
  public:
   ChunkLedger();
@@ -44,63 +44,64 @@ class ChunkLedger {
   ChunkLedger(const ChunkLedger&) = delete;
   ChunkLedger& operator=(const ChunkLedger&) = delete;
 
-  // Looks at the source: whether the metadata have another version now than the one by which
-  // the array is read. Called without a lock, by the thread that notes something.
+  // Looks at the source. Returns whether the metadata have another version now than the one
+  // with which the array is read. Called without a lock, by the thread that notes something.
   using MetadataLook = std::function<bool()>;
-  // From now on looks at the metadata, too, which were as they should be `age` ago.
+  // From now on looks at the metadata, too. They had the right version `age` ago.
   void Watch(MetadataLook have_metadata_changed, std::chrono::nanoseconds age);
 
-  // Notes the present version of `key`, unless it cannot be found out. kStale
-  // if the ledger is changed, or notices a change by this call.
+  // Looks at `key` and notes its present version, unless the look fails. kStale if the ledger
+  // is changed, or notices a change by this call.
   model::Result<void> Note(const std::shared_ptr<const backends::Store>& store,
                            const std::string& key);
 
-  // What a read of a file has to match; taken before the read.
+  // The version that a read of a file has to find; taken before the read.
   struct Expected {
     // The noted version; nullopt if none was noted, or there was no value.
     std::optional<backends::Generation> version;
-    // The looks at files that had begun.
+    // How many looks at files had begun.
     uint64_t looks = 0;
   };
   Expected Expect(const std::shared_ptr<const backends::Store>& store,
                   const std::string& key) const;
 
-  // Note() with the result of a read of `key`; nullopt: there was no value. When a file is
-  // noted for the first time, the ledger finds out whether it belongs to what was read before:
-  // - If the file was written late, it looks at the other files: at all of them, or mostly at a
+  // Notes the result of a read of `key`; nullopt: there was no value. When a file is noted for
+  // the first time, the ledger finds out whether it belongs to what was read before:
+  // - If the file was written late, the ledger looks at all other files, or mostly at a
   //   sample if they are very many.
   // - If the file is absent, or may have come with another directory, it does so now and then.
-  // `looks` is what Expect() returned before the read. A look that has begun since has not seen
-  // this file, and the ledger then looks at the file by itself. It also does if the source told
-  // the version of the file before the time at which all noted files were known to be the same.
+  // `looks` is what Expect() returned before the read. If a look has begun since, it has not
+  // seen this file, and the ledger looks at the file by itself. It also does so if the source
+  // reported the version of the file before the time at which all noted files were known to
+  // hold.
   model::Result<void> NoteRead(const std::shared_ptr<const backends::Store>& store,
                                const std::string& key,
                                const std::optional<backends::ValueInfo>& found,
                                uint64_t looks = 0);
 
-  // Looks at the noted files again. True if one of them has changed, appeared or
-  // disappeared, or if not all reads could be noted. Costs one stat() per file up to
-  // the first difference. If there are many files, looks at a sample first.
+  // Looks at the noted files again. True if one of them has changed, appeared or disappeared,
+  // or if not all reads could be noted. Costs one stat() per file up to the first difference.
+  // If there are many files, looks at a sample first.
   bool Changed();
 
-  // Tells that all files of the array have just been read. For as long as this `holds`, not
-  // counting the time that Changed() itself takes, and until more is read, Changed() ignores
-  // reads that could not be noted. So a text whose size was found by decoding the whole array
-  // can be opened, however many files the array has.
+  // Tells that all files of the array have just been read. Until `holds` has passed, or more is
+  // read, Changed() ignores reads that could not be noted; the time that Changed() itself takes
+  // does not count. So a text whose size was found by decoding the whole array can be opened,
+  // however many files the array has.
   void Vouch(std::chrono::nanoseconds holds);
 
   // How many reads could not be noted so far.
   uint64_t unnoted_reads() const;
 
-  // Whether a read was noted, or could not be.
+  // Whether any read was noted, or could not be noted.
   bool has_notes() const;
 
-  // Whether a change was noticed already; looks at no file.
+  // Whether a change was noticed before; looks at no file.
   bool has_changed() const;
 
-  // The newest modification time of the values that were found changed, in
-  // nanoseconds since 1970. 0 if none was, or the value is gone; 1 if there is
-  // no change, but reads that could not be noted.
+  // The newest modification time of the files that were found changed, in nanoseconds since
+  // 1970. 0 if there was none, or the file is gone; 1 if there is no change, but reads that
+  // could not be noted.
   int64_t changed_mtime_ns() const;
 
  private:
@@ -110,7 +111,7 @@ class ChunkLedger {
   // All noted files and their versions, for Changed().
   using Notes = std::vector<std::pair<FileId, Version>>;
   using Info = std::optional<backends::ValueInfo>;
-  // What to look at before a file is noted for the first time.
+  // The files to look at before a file is noted for the first time.
   struct Look {
     std::shared_ptr<const MetadataLook> metadata;
     Notes notes;
@@ -120,34 +121,37 @@ class ChunkLedger {
   };
 
   static model::Result<std::optional<Info>> FindChange(const Notes& notes);
-  // False if something has changed, an error if nobody can tell.
+  // False if something has changed, an error if this cannot be found out.
   model::Result<bool> NoteVersion(const FileId& file, Info found, uint64_t looks)
       EXCLUDES(look_mutex_, mutex_);
-  // What became of a note without a look.
+  // The result of an attempt to note a file without looking at others.
   struct Attempt {
-    std::optional<bool> same = {};  // it is noted, or (false) something has changed
-    uint64_t looks = 0;             // that have begun so far
-    bool needs_look = false;  // if neither: else a look has begun that did not see the file
+    std::optional<bool> same = {};  // true: it is noted; false: something has changed
+    uint64_t looks = 0;             // how many have begun so far
+    // Without `same`: whether a look is needed; false: one has begun that did not see the file.
+    bool needs_look = false;
   };
-  // `looks` had begun before the read, `asked` when a look for the file was first found needed.
+  // `looks` had begun before the read. `asked` is when this file was first found to need a
+  // look.
   Attempt AddKnown(const FileId& file, const Info& found, uint64_t looks,
                    std::optional<uint64_t> asked) EXCLUDES(mutex_);
   bool NeedsLook(const backends::Store& store, const Info& found,
                  std::optional<uint64_t> asked) const REQUIRES(mutex_);
-  // False if something has changed; nullopt if that is not so, but the look has not seen
-  // `file`.
+  // False if something has changed; nullopt if nothing has, but the look has not seen `file`.
   model::Result<std::optional<bool>> LookAndAdd(const FileId& file, const Info& found)
       REQUIRES(look_mutex_) EXCLUDES(mutex_);
   Look PlanLook(const FileId& file, const Info& found) EXCLUDES(mutex_);
   // Looks at one file alone. False if it has changed.
   model::Result<bool> IsStill(const FileId& file, const Info& found) EXCLUDES(mutex_);
-  // Whether `found` was written after the time at which everything held, or may have been.
+  // Whether `found` was written, or may have been, after the time at which all files held.
   bool IsLate(const backends::Store& store, const Info& found) const REQUIRES(mutex_);
   void NoteClock(const Info& found) REQUIRES(mutex_);
-  // How long to wait after a look for a file that does not tell by its time that it is late.
+  // How long to wait after a look before looking again for a file whose time cannot tell
+  // whether it is late.
   Clock::duration LookInterval(bool is_remote, bool is_there) const REQUIRES(mutex_);
-  // All notes if they are few, or if looking at all of them has not cost much lately;
-  // otherwise a few from both ends, where a program that writes all files again begins.
+  // Adds all notes to `look` if they are few, or if looking at all of them has not cost much
+  // lately. Otherwise adds a few from both ends, where a program that writes all files again
+  // begins.
   void AddNotes(size_t most, Look& look) const REQUIRES(mutex_);
   // False if something has changed.
   model::Result<bool> TakeLook(const Look& look) EXCLUDES(mutex_);
@@ -159,22 +163,22 @@ class ChunkLedger {
   mutable model::Mutex mutex_;
   std::map<FileId, Version> noted_ GUARDED_BY(mutex_);
   std::shared_ptr<const MetadataLook> metadata_ GUARDED_BY(mutex_);  // null: not watched
-  // When all that is noted, and the metadata, were in the source together.
+  // A time at which all noted files, and the metadata, were in the source together.
   Clock::time_point held_at_ GUARDED_BY(mutex_);
   // The same by the clock of this machine, which goes on while the machine sleeps.
   int64_t held_machine_ns_ GUARDED_BY(mutex_);
-  // The clock of the source is ahead of the steady clock by so many nanoseconds at least, as
-  // times of files tell; none: no time was seen.
+  // How many nanoseconds, at least, the clock of the source is ahead of the steady clock, as
+  // the times of files tell; none: no time was seen.
   std::optional<int64_t> clock_lead_ns_ GUARDED_BY(mutex_);
   Clock::time_point looked_at_ GUARDED_BY(mutex_);
   Clock::duration cost_ GUARDED_BY(mutex_){};  // of the last look
-  uint64_t looks_ GUARDED_BY(mutex_) = 0;      // at files that have begun so far
-  // The same of the last look at all notes.
+  uint64_t looks_ GUARDED_BY(mutex_) = 0;      // how many looks at files have begun so far
+  // When the last look at all noted files was made.
   Clock::time_point looked_at_all_ GUARDED_BY(mutex_);
   Clock::duration cost_all_ GUARDED_BY(mutex_){};
   bool changed_ GUARDED_BY(mutex_) = false;
   uint64_t unnoted_reads_ GUARDED_BY(mutex_) = 0;
-  // Until then Changed() ignores those reads.
+  // Until then Changed() ignores reads that could not be noted.
   Clock::time_point vouched_until_ GUARDED_BY(mutex_);
   int64_t changed_mtime_ns_ GUARDED_BY(mutex_) = 0;
 };

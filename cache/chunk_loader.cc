@@ -25,8 +25,9 @@ using model::Result;
 
 namespace {
 
-// What a thread keeps from one chunk to the next; more is given back, so that
-// threads at rest hold little. Many threads that fetch keep no more than few.
+// How much memory a thread keeps from one chunk to the next; it gives more than this back, so
+// that threads at rest hold little. However many threads fetch, together they keep no more than
+// as many as the decoders would.
 size_t KeptPerThread(const LoadPace* pace) {
   constexpr size_t kKept = size_t{512} << 10;
   return pace == nullptr ? kKept : kKept * pace->decoders() / pace->width();
@@ -53,8 +54,8 @@ ThreadBuffers& Buffers() {
 
 model::Failure CutShort() { return Corrupt("it was cut short while being read"); }
 
-// What a read of the value has to match: the version that the location is about, or that was
-// read before.
+// The version that a read of the value has to find: the one that the location was found in, or
+// the one that was read before.
 ChunkLedger::Expected Expect(const ChunkLocation& location, const ChunkLedger* ledger) {
   ChunkLedger::Expected expected;
   if (ledger) expected = ledger->Expect(location.store, location.key);
@@ -128,7 +129,7 @@ class Loading {
   const std::vector<uint64_t>& shape() const { return shape_; }
   uint64_t decoded_size() const { return decoded_size_; }
 
-  // Of a chunk that is not encoded, in a value of `available` bytes.
+  // Checks a chunk that is not encoded, in a value of `available` bytes.
   Result<void> CheckSize(uint64_t available) const {
     NDLFS_TRY(const uint64_t size, EncodedSize(available));
     if (size == decoded_size_) return {};
@@ -244,9 +245,9 @@ class Loading {
     return Bytes();
   }
 
-  // Memory for the bytes in a value of `available` bytes: `chunk` where they are
-  // the chunk as decoded, and else what this thread keeps for encoded ones, of which `copies`
-  // are in memory at once.
+  // Memory for the bytes of a value of `available` bytes. If the bytes are the decoded chunk,
+  // this is `chunk`; otherwise the memory that this thread keeps for encoded bytes, of which
+  // `copies` are in memory at once.
   Result<ByteSpan> Reserve(uint64_t available, Bytes& chunk, uint64_t copies = 1) const {
     if (!IsPlain()) {
       NDLFS_TRY(const uint64_t size, EncodedSize(available));
@@ -304,7 +305,7 @@ class Loading {
   uint64_t decoded_size_;
 };
 
-// Notes in the ledger, if there is one, what chunks are located by.
+// Notes in the ledger, if there is one, the files by which chunks are located.
 class NotingIndexCache final : public backends::IndexCache {
  public:
   NotingIndexCache(backends::IndexCache& cache, ChunkLedger* ledger)
@@ -397,7 +398,7 @@ class Piece final : public backends::EncodedChunk {
   const Check check_;
   uint64_t looks_ = 0;  // of the ledger, before the first read
   Bytes head_;
-  // Of the value, since the first read.
+  // What the first read found out about the value.
   mutable bool checked_ = false;
   mutable bool is_absent_ = false;
   mutable uint64_t size_ = 0;
@@ -489,7 +490,7 @@ bool IsKept(const backends::ArraySource& source, std::span<const uint64_t> index
 }
 
 bool MayReadInPlace(const ArraySpec& spec) {
-  // Below this, what a look at the file takes is more than what is saved.
+  // For smaller chunks, looking at the file costs more than reading in place saves.
   constexpr uint64_t kSmallChunk = uint64_t{128} << 10;
   return spec.dtype.is_fixed_size() && spec.codecs.IsIdentity() &&
          MaxDecodedSize(spec) >= kSmallChunk;

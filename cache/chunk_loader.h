@@ -22,8 +22,8 @@ uint64_t DecodedSize(const backends::ArraySpec& spec, std::span<const uint64_t> 
 // The same for the largest chunks of the array.
 uint64_t MaxDecodedSize(const backends::ArraySpec& spec);
 
-// The most memory, in bytes, that reading and decoding such a chunk needs in
-// addition.
+// The most memory, in bytes, that reading and decoding such a chunk needs in addition to the
+// decoded chunk.
 uint64_t TransientSize(const backends::ArraySpec& spec, const std::vector<uint64_t>& shape);
 
 // The most memory, in bytes, that loading a chunk of up to `limit` bytes needs
@@ -31,7 +31,7 @@ uint64_t TransientSize(const backends::ArraySpec& spec, const std::vector<uint64
 // before it is decoded.
 uint64_t VariableSize(uint64_t limit);
 
-// What loads of the chunks of one array have in common.
+// The context that all loads of the chunks of one array share.
 struct LoadContext {
   backends::IndexCache& indexes;
   // Notes the versions of the files that are read; may be null.
@@ -39,24 +39,23 @@ struct LoadContext {
   // Measures fetches, and says when to decode; may be null.
   LoadPace* pace = nullptr;
   backends::DecodeTimes* decode_times = nullptr;  // counts what codecs do; may be null
-  // Told how many bytes a load needs beside the chunk, once the size of the encoded bytes is
-  // known. Not for elements of variable size. May be null.
+  // Called with the number of bytes that a load needs in addition to the chunk, once the size
+  // of the encoded bytes is known. Not called for elements of variable size. May be null.
   const std::function<void(uint64_t)>* needs_only = nullptr;
 };
 
-// Reads and decodes one chunk: the elements of the whole chunk, or an element
-// stream (see backends/format/array_source.h) where they are of variable size. An
-// absent chunk is an empty block: the fill value stands for its elements. The
-// versions of the files that it is read from are noted in the ledger; one that is not the
-// version read before is kStale. Errors name the place in the store and the codec. Elements of
-// variable size may take `limit` bytes, encoded and decoded: more is kLimit or kCorrupt, as not
-// every codec can tell which. Thread-safe.
+// Reads and decodes one chunk: the elements of the whole chunk, or an element stream (see
+// backends/format/array_source.h) if they are of variable size. An absent chunk is an empty
+// block: the fill value stands for its elements. The ledger notes the versions of the files
+// that are read; another version than the noted one is kStale. Errors name the place in the
+// store and the codec. Elements of variable size may take `limit` bytes, encoded and decoded:
+// more is kLimit or kCorrupt, as not every codec can tell which. Thread-safe.
 model::Result<backends::Bytes> LoadChunk(const backends::ArraySource& source,
                                          std::span<const uint64_t> index,
                                          const LoadContext& context, uint64_t limit);
 
-// Whether the bytes of the chunk seem to be kept on this machine, where its store is slow
-// (backends/store/kept_values.h). Not if this cannot be told.
+// Whether the bytes of the chunk of a slow store seem to be kept on this machine
+// (backends/store/kept_values.h). False if this cannot be told.
 bool IsKept(const backends::ArraySource& source, std::span<const uint64_t> index,
             const LoadContext& context);
 
@@ -64,9 +63,9 @@ bool IsKept(const backends::ArraySource& source, std::span<const uint64_t> index
 // file, because the chunks are neither encoded nor small.
 bool MayReadInPlace(const backends::ArraySpec& spec);
 
-// Calls `read` with a function that reads from byte `offset` of such a chunk.
-// Notes the files as LoadChunk() does. False if the chunk is absent or has to
-// be loaded as a whole; the caller must then discard what `read` has got.
+// Calls `read` with a function that reads from byte `offset` of such a chunk. The ledger notes
+// the files, as in LoadChunk(). False if the chunk is absent or has to be loaded as a whole;
+// the caller must then discard the bytes that `read` has got.
 using ReadChunkAt = std::function<bool(uint64_t offset, backends::ByteSpan out)>;
 model::Result<bool> ReadInPlace(const backends::ArraySource& source,
                                 std::span<const uint64_t> index, const LoadContext& context,

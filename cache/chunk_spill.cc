@@ -12,7 +12,7 @@ using model::MutexLock;
 
 namespace {
 
-// What is known of a spilled chunk takes memory, too.
+// The records of spilled chunks take memory, too.
 constexpr uint64_t kMaxSlots = uint64_t{1} << 18;
 
 // Sweeping looks at all chunks: not before some more have come.

@@ -20,7 +20,7 @@ using model::Result;
 
 namespace {
 
-// Of an index space: `begin` and one behind its end, per dimension.
+// A box in an index space: per dimension its beginning, and the index behind its end.
 struct IndexBox {
   std::vector<uint64_t> begin;
   std::vector<uint64_t> end;
@@ -36,8 +36,8 @@ IndexBox BoxOfChunk(const backends::ArraySpec& spec, std::span<const uint64_t> i
   return box;
 }
 
-// Calls `visit` with the number of each chunk that has elements of the box, as long as it
-// returns true.
+// Calls `visit` with the number of each chunk that has elements of the box, until it returns
+// false.
 template <typename Visit>
 void ForEachChunkIn(const ChunkGrid& grid, const IndexBox& box, const Visit& visit) {
   const size_t rank = grid.rank();
@@ -138,8 +138,8 @@ Result<JoinedReader::PartPtr> JoinedReader::MakePart(size_t index) const {
   return part;
 }
 
-// What is read of a local file comes from the version that was opened first: that is noted, and
-// compared with what is there now.
+// Reads of a local file get the version that was opened first. Notes that version; the ledger
+// compares it with the present one.
 Result<void> JoinedReader::NotePart(const backends::ContiguousRange& range) const {
   if (!range.store->looks_are_requests()) {
     const uint64_t looks = ledger_->Expect(range.store, range.key).looks;
@@ -154,7 +154,7 @@ Result<void> JoinedReader::NotePart(const backends::ContiguousRange& range) cons
   return ledger_->Note(range.store, range.key);
 }
 
-// What is read from a part has to fit where it goes.
+// Checks that the elements of a part fit into their place in the join.
 Result<void> JoinedReader::CheckPart(size_t index, const Part& part) const {
   const backends::ArraySpec& spec = source_.spec();
   std::vector<uint64_t> shape = spec.shape;

@@ -24,13 +24,13 @@ class ChunkCache;
 class ChunkLedger;
 struct LoadCounts;
 
-// Cuts the element stream of a JoinedArray into those of its parts, each of which has a reader
-// of its own. So chunks are cached as those of the parts. Keeps the readers of the parts that
-// were used last. Thread-safe.
+// Cuts the element stream of a JoinedArray into the streams of its parts. Each part has a
+// reader of its own, so the cache holds the chunks of parts. Keeps the readers of the parts
+// that were used last. Thread-safe.
 class JoinedReader {
  public:
-  // `source`, which must have joined(), and `cache` must outlive the reader. The files of all
-  // parts are noted in `ledger`, which may be null, and their chunks are counted in `counts`.
+  // `source`, which must have joined(), and `cache` must outlive the reader. `ledger`, which
+  // may be null, notes the files of all parts; `counts` counts their chunks.
   JoinedReader(const backends::ArraySource& source, ChunkCache& cache,
                std::shared_ptr<ChunkLedger> ledger, std::shared_ptr<LoadCounts> counts);
   ~JoinedReader();
@@ -38,10 +38,10 @@ class JoinedReader {
   // As ArrayReader::Read, little-endian. The range lies within the array.
   model::Result<void> Read(uint64_t offset, backends::ByteSpan out, ReadHint hint) const;
 
-  // Calls `visit` for the chunks of the parts that chunk `index` of the join is made of, each
-  // as a reader of a part and the number of the chunk there; not for all if these are very
-  // many. Leaves out parts that cannot be opened. Opens parts if `opens`, and else leaves out
-  // those that are not open.
+  // Calls `visit` for the chunks of the parts that chunk `index` of the join is made of: with
+  // the reader of a part, and the number of the chunk there. If there are very many, not for
+  // all. Opens the parts if `opens`, and otherwise leaves out those that are not open. Leaves
+  // out parts that cannot be opened.
   void ForEachChunk(std::span<const uint64_t> index, bool opens,
                     const std::function<void(const ArrayReader&, uint64_t)>& visit) const;
 

@@ -7,8 +7,8 @@
 
 namespace ndlfs::cache {
 
-// How often readers wanted chunks of an array, and what getting them took. Thread-safe; the
-// numbers are not ordered with each other.
+// How often readers wanted chunks of an array, and how much work it was to get them.
+// Thread-safe; the numbers are not ordered with each other.
 struct LoadCounts {
   using Clock = std::chrono::steady_clock;
 

@@ -16,25 +16,25 @@
 
 namespace ndlfs::cache {
 
-// How many loads of a mount run at once, and whose turn it is to decode. It starts with one
-// fetch for each decoder, or with as many as are allowed behind a server. Each fetch that
-// has to wait, while no fetched chunk waits for a decoder, adds one. Each fetch takes one away
-// that does not have to wait, or takes less time than the decoders need for the chunks that
-// wait for them: a later fetch would still be in time. But fetches that are stuck leave room
-// for as many loads as there are decoders. Thread-safe.
+// Decides how many loads of a mount run at once, and which of them may decode. It starts with
+// one fetch for each decoder, or with as many as are allowed if the source is a server. Each
+// fetch that has to wait, while no fetched chunk waits for a decoder, adds one. A fetch takes
+// one away if it does not have to wait, or if it takes less time than the decoders need for the
+// chunks that wait for them: a later fetch would still be in time. But fetches that are stuck
+// leave room for as many loads as there are decoders. Thread-safe.
 //
-// While fetches do not wait, nobody waits for a turn to decode either: then a load is work from
-// its beginning to its end, and the system shares the cores better than turns would.
+// While fetches do not wait, no load waits for a turn to decode either: then each load works
+// from its beginning to its end, and the system shares the cores better than turns would.
 class LoadPace {
  public:
   struct Limits {
     unsigned decoders = 0;  // 0: one for each core
-    unsigned fetches = 64;  // fewer than the decoders mean as many as these
-    // Each fetch is a request to a server. All of them take long, and a width that grows by
-    // what each one tells when it is done would take several times as long to get there.
+    unsigned fetches = 64;  // if these are fewer than the decoders: as many as the decoders
+    // Each fetch is a request to a server. Then all of them take long, and a width that grew
+    // only when a fetch ends would take several times as long to get there.
     bool is_remote = false;
-    // How many bytes fetches have brought so far, of those too that are under way. Null if
-    // nobody counts.
+    // How many bytes fetches have brought so far, including those under way. Null if nobody
+    // counts.
     std::function<uint64_t()> received = nullptr;
   };
 
@@ -49,18 +49,18 @@ class LoadPace {
   unsigned max_fetches() const { return most_; }
   // How many loads should run at once now: from decoders() to max_fetches().
   unsigned width() const { return width_.load(std::memory_order_relaxed); }
-  // The same, but looks first whether some fetches are stuck: as many more may run.
+  // The same, but first checks whether some fetches are stuck; as many more may run.
   unsigned UpdateWidth() EXCLUDES(mutex_);
-  // How many fetches are under way now, about.
+  // About how many fetches are under way now.
   unsigned CountFetches() const;
   // Whether fetches have to wait.
   bool is_slow() const { return width() > least_; }
 
-  // What a fetch tells when it is done: whether it has waited, and how long it took.
+  // Called at the end of a fetch: whether it has waited, and how long it took.
   void NoteFetch(bool has_waited, int64_t nanoseconds = 0) EXCLUDES(mutex_);
 
-  // Loads ahead of a reader are less urgent than those that a reader waits for. True for the
-  // calling thread as long as one of these exists.
+  // Marks the loads of the calling thread as made ahead of a reader, while the scope exists.
+  // Loads that a reader waits for are more urgent.
   class AheadScope {
    public:
     AheadScope();
@@ -69,25 +69,25 @@ class LoadPace {
     AheadScope& operator=(const AheadScope&) = delete;
   };
 
-  // One fetch of the calling thread, from here to its end. It has waited if it took long and
-  // the thread gave its core away meanwhile; a thread that the system made wait for a core has
-  // not.
+  // One fetch of the calling thread, while the object exists. A fetch has waited if it took
+  // long and the thread gave its core away meanwhile. It has not if the system made the thread
+  // wait for a core.
   class Fetch {
    public:
     explicit Fetch(LoadPace* pace);  // may be null
     ~Fetch() { End(); }
     Fetch(const Fetch&) = delete;
     Fetch& operator=(const Fetch&) = delete;
-    void End();  // nothing, the second time
+    void End();  // a second call does nothing
 
    private:
     LoadPace* pace_;
     int64_t start_ = 0;
-    std::optional<int64_t>
-        switches_;  // voluntary ones of the thread so far; none: not measured
+    // How often the thread had given its core away before; nullopt: not measured.
+    std::optional<int64_t> switches_;
   };
 
-  // A turn to decode `bytes` of memory, as long as it exists. If fetches have to wait, the
+  // A turn to decode `bytes` of memory, while the object exists. If fetches have to wait, the
   // constructor may wait until another turn ends. Readers come first, but not twice in a row
   // while others wait.
   class Decoding {
@@ -110,11 +110,11 @@ class LoadPace {
 
   // Fetches under way that began before `time`, in nanoseconds of the steady clock.
   unsigned CountBefore(int64_t time) const;
-  // What width() must be at least, because fetches are stuck.
+  // The least that width() must be, because fetches are stuck.
   unsigned LeastNow() const;
   void TakeTurn() EXCLUDES(mutex_);
   void EndTurn(int64_t nanoseconds) EXCLUDES(mutex_);
-  // How long the decoders will need for the chunks that wait for them, about.
+  // About how long the decoders will need for the chunks that wait for them.
   int64_t WaitingTime() const REQUIRES(mutex_);
 
   const std::function<uint64_t()> received_;
@@ -122,10 +122,11 @@ class LoadPace {
   const unsigned most_;
   const bool is_remote_;
   std::atomic<unsigned> width_;
-  // Fetches that are measured closely, because one was slow. That takes system calls.
+  // How many of the next fetches to measure closely, because one was slow. That takes system
+  // calls.
   std::atomic<int> to_measure_{0};
-  // When the fetches under way began; 0: none. A thread has one of the places, and shares it
-  // only with a thread that many others were started between.
+  // When the fetches under way began; 0: none. Each thread has one of these places, and shares
+  // it only with threads that were started after many others.
   std::array<std::atomic<int64_t>, 128> begun_ = {};
 
   model::Mutex mutex_;

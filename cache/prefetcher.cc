@@ -72,7 +72,7 @@ uint64_t MaxWindow(const ArrayReader& reader, unsigned at_once, uint64_t bytes,
 struct Prefetcher::Job {
   std::shared_ptr<Target> target;
   uint64_t chunk;
-  backends::CallerPtr caller;  // for whom it is read
+  backends::CallerPtr caller;  // the caller that it is read for
 };
 
 Prefetcher::Prefetcher(ChunkCache& cache, unsigned threads)
@@ -255,7 +255,7 @@ ReadHint ReadStream::OnRead(uint64_t offset, uint64_t size) {
   if (!goes_on) {
     Jump(offset);
     expected_ = end;
-    if (length_ == 0) return DecodeBeside(offset, end);
+    if (length_ == 0) return DecodeInParallel(offset, end);
     Begin();
     DecodeAfterJumps();
     return ReadHint::kOnward;
@@ -318,7 +318,7 @@ uint64_t ReadStream::Window(uint64_t needed) const {
 }
 
 // The reader begins with the first chunk.
-ReadHint ReadStream::DecodeBeside(uint64_t begin, uint64_t end) {
+ReadHint ReadStream::DecodeInParallel(uint64_t begin, uint64_t end) {
   const ArrayReader& reader = *target_->reader;
   const bool decodes = reader.max_chunk_bytes() != 0;
   if (!decodes || end < begin + ArrayReader::kLargeRead) return ReadHint::kAlone;
@@ -368,7 +368,7 @@ void ReadStream::DecodeAhead(uint64_t offset) {
   }
   const uint64_t window = std::min(window_, max_window);
   const uint64_t target = std::min(current + 1 + window, reader.chunk_count());
-  // Of several chunks that this read needs, the reader begins with the first.
+  // If this read needs several chunks, the reader begins with the first.
   const uint64_t first = max_window == 0 ? current : reader.ChunkAt(offset);
   requested_ = std::max(requested_, first + 1);
   Keep(current, std::max(requested_, target));
@@ -391,8 +391,7 @@ uint64_t ReadStream::FirstNeeded() const {
   return chunk;
 }
 
-// Whatever is in memory of the reader's band, and ahead of it, is going to be
-// read again.
+// The reader will read all chunks again that are in memory, of its band and ahead of it.
 void ReadStream::Keep(uint64_t current, uint64_t end) {
   const ArrayReader& reader = *target_->reader;
   ChunkSpill* const spill = reader.spill();

@@ -26,10 +26,9 @@ namespace ndlfs::cache {
 // Thread-safe.
 class Prefetcher {
  public:
-  // `cache` must outlive the object. Starts its `threads` threads at the first
-  // request and not before, so that the process can still fork to the
-  // background. These stay; others end
-  // when they are not needed any more.
+  // `cache` must outlive the object. Starts its `threads` threads at the first request and not
+  // before, so that the process can still fork to the background. These threads stay;
+  // additional ones end when they are not needed any more.
   Prefetcher(ChunkCache& cache, unsigned threads);
   // Waits until chunks that are being decoded are done, and drops the other
   // requests. All streams must be gone before.
@@ -48,24 +47,24 @@ class Prefetcher {
   // The state that all jobs of one stream share.
   struct Target {
     std::shared_ptr<const ArrayReader> reader;
-    std::atomic_flag has_asked;  // whether its first chunk is kept on this machine
-    bool is_kept = false;        // it is; guarded by mutex_
+    std::atomic_flag has_asked;  // a thread has asked whether the first chunk is kept here
+    bool is_kept = false;        // it is kept on this machine; guarded by mutex_
   };
 
-  // `at_once`: the others wait until more fetches at once are found to bring more bytes, or
-  // until Release().
+  // Adds requests for `count` chunks from `first` on. `at_once` of them may begin; the others
+  // wait until more fetches at once are found to bring more bytes, or until Release().
   void Enqueue(const std::shared_ptr<Target>& target, uint64_t first, uint64_t count,
                uint64_t at_once = UINT64_MAX) EXCLUDES(mutex_);
-  // Lets all requests for `target` begin that wait.
+  // Lets all waiting requests for `target` begin.
   void Release(const Target& target) EXCLUDES(mutex_);
   // No request for `target` waits from now on, because its chunks are on this machine.
   void NoteKept(Target& target) EXCLUDES(mutex_);
   // Forgets all requests for `target`.
   void Cancel(const Target& target) EXCLUDES(mutex_);
-  // Chunks ahead of a reader that keep all threads busy.
+  // How many chunks ahead of a reader keep all threads busy.
   unsigned KeepsBusy() const { return std::max(2 * thread_count_, cache_.pace().width()); }
 
-  // Whether anybody can tell what more fetches bring.
+  // Whether received bytes are counted, so that a probe can tell what more fetches bring.
   bool can_probe() const { return cache_.pace().received() != nullptr; }
   void Probe() REQUIRES(mutex_);
   static void MoveJobs(const Target& target, std::deque<Job>& from, std::deque<Job>& to);
@@ -74,7 +73,7 @@ class Prefetcher {
   void StartThreads() REQUIRES(mutex_);
   // Whether one of the threads should end.
   bool HasTooManyThreads() const REQUIRES(mutex_);
-  // The next request for the thread `self`; none if that has to end.
+  // The next request for the thread `self`; none if the thread has to end.
   std::optional<Job> Next(Threads::iterator self) EXCLUDES(mutex_);
   void Work(Threads::iterator self) EXCLUDES(mutex_);
 
@@ -104,18 +103,18 @@ class ReadStream {
   ReadStream(Prefetcher& prefetcher, std::shared_ptr<const ArrayReader> reader);
   ~ReadStream();
 
-  // To be called before bytes [offset, offset + size) of the element stream are
-  // read. Returns kAlone for a small read if the reader has just gone
-  // elsewhere, and not by another jump of the same width.
+  // Call it before bytes [offset, offset + size) of the element stream are read. Returns kAlone
+  // for a small read if the reader has just gone elsewhere, and not by another jump of the same
+  // width.
   ReadHint OnRead(uint64_t offset, uint64_t size) EXCLUDES(mutex_);
 
-  // Tells that the reader will come to byte `offset`. Has the chunk there
-  // decoded now, if it takes only a small part of the cache.
+  // Tells that the reader will come to byte `offset`. Has the chunk there decoded now, if it
+  // takes only a small part of the cache.
   void Expect(uint64_t offset);
 
  private:
-  // Whether the chunks are so small that the reader itself is as quick, and those of a band
-  // stay in the cache.
+  // Whether decoding ahead would not help: the chunks are so small that the reader itself is as
+  // quick, and those of a band stay in the cache.
   bool NeedsNothingAhead() const;
   // Forgets the direction of the reader, and stops decoding ahead.
   void Stop() REQUIRES(mutex_);
@@ -127,7 +126,7 @@ class ReadStream {
   // others.
   uint64_t Window(uint64_t needed) const;
   // If the read of [begin, end) is large, has its chunks decoded in parallel.
-  ReadHint DecodeBeside(uint64_t begin, uint64_t end) REQUIRES(mutex_);
+  ReadHint DecodeInParallel(uint64_t begin, uint64_t end) REQUIRES(mutex_);
   // Has chunks decoded ahead: those after the first one of a read at `offset`,
   // or those at the next jumps.
   void DecodeAhead(uint64_t offset) REQUIRES(mutex_);

@@ -17,7 +17,7 @@ template <typename Visit>
 class RangeToBoxes {
  public:
   // `strides` are those of `shape`, in positions; they are one for the last dimension. `visit`
-  // has to live as long as this.
+  // must outlive the object.
   RangeToBoxes(std::vector<uint64_t> shape, std::vector<uint64_t> strides, const Visit& visit)
       : shape_(std::move(shape)), strides_(std::move(strides)), visit_(visit) {}
 
@@ -30,7 +30,7 @@ class RangeToBoxes {
   }
 
  private:
-  // [begin, end) of what lies below `prefix_`.
+  // Visits [begin, end) of the positions below `prefix_`.
   model::Result<void> Split(uint64_t begin, uint64_t end) {
     const uint64_t stride = strides_[prefix_.size()];
     uint64_t first = begin / stride;

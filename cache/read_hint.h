@@ -3,7 +3,7 @@
 
 namespace ndlfs::cache {
 
-// Which bytes a reader is expected to read next.
+// Which bytes the reader is expected to read next.
 enum class ReadHint {
   kOnward,  // the bytes that follow, or more of the same chunks
   kAlone,   // none nearby

@@ -25,7 +25,7 @@ class SpillSpace {
   // If `limit_bytes` is 0, nothing is ever written. Opens the directory now, so
   // that a file system that is mounted over it later does not matter.
   SpillSpace(const std::string& directory, uint64_t limit_bytes, Report report = {});
-  // All files must be gone before.
+  // All files must be destroyed before.
   ~SpillSpace();
   SpillSpace(const SpillSpace&) = delete;
   SpillSpace& operator=(const SpillSpace&) = delete;
@@ -77,7 +77,7 @@ class SpillSpace {
   const Report report_;
   const int directory_;  // -1: none
   const uint64_t limit_;
-  // Open files have the other descriptors of the process.
+  // Leaves the other descriptors of the process to open files.
   static constexpr int kMostFiles = 128;
   std::atomic<int> files_{0};
   std::atomic<uint64_t> used_{0};

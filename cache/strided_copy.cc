@@ -78,9 +78,9 @@ void ForEachRow(std::span<const CopyAxis> axes, const Row& row) {
   }
 }
 
-// What is read in one piece and then copied from: it stays in the cache of the
-// processor between. Twice as much took a fifth longer, and `preadv` of rows of
-// 1 KiB to where they belong took two fifths longer.
+// How many bytes to read in one piece and then copy from: they stay in the cache of the
+// processor meanwhile. Twice as much took a fifth longer, and `preadv` of rows of 1 KiB to
+// their places took two fifths longer.
 constexpr size_t kCopiedBytes = 64 << 10;
 
 // Runs of this size are read to where they belong.

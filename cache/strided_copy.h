@@ -9,8 +9,8 @@
 
 namespace ndlfs::cache {
 
-// One dimension of a box of bytes that is copied: the number of pieces, and the
-// distance in bytes from one to the next at the source and at the target.
+// One dimension of a box of bytes that is copied: the number of pieces, and the distance in
+// bytes from one to the next in the source and in the target.
 struct CopyAxis {
   size_t count;
   size_t from_stride;

@@ -13,9 +13,10 @@
 
 namespace ndlfs::model {
 
-// The memory that the attributes of one object may take. Whoever makes attributes of bytes of a
-// file asks here first, for each of them, and leaves out what is refused: a few bytes of a file
-// may make many times as many in memory. What other software writes takes far less than this.
+// The memory that the attributes of one object may take. Every reader that makes attributes of
+// bytes of a file asks here first, for each of them, and leaves out those that are refused: a
+// few bytes of a file may take many times as many in memory. Files of other software need far
+// less than this.
 class AttributeRoom {
  public:
   // Numbers of a list take the most memory: this is room for about 65,000 of them, for texts of

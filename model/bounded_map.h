@@ -10,8 +10,8 @@
 
 namespace ndlfs::model {
 
-// The values that were used last, by a key, up to a sum of weights. Not thread-safe: a mutex of
-// its owner guards it. Destroys what it drops at once, so values are small.
+// Keeps the most recently used values, found by a key, up to a sum of weights. Not thread-safe:
+// a mutex of its owner guards it. Destroys dropped values at once, so values should be small.
 template <typename Key, typename Value, typename Hash = std::hash<Key>>
 class BoundedMap {
  public:
@@ -27,8 +27,8 @@ class BoundedMap {
     return &found->second->value;
   }
 
-  // Keeps `value` as the most recently used one, whatever it weighs, instead of another value
-  // of `key` and of those that were used longest ago, if there is no room.
+  // Keeps `value` as the most recently used one, whatever it weighs, and replaces the old value
+  // of `key`. Drops the values that were used longest ago if there is no room.
   void Put(const Key& key, Value value, uint64_t weight = 1) {
     Erase(key);
     order_.push_front({key, std::move(value), weight});

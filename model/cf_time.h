@@ -38,17 +38,17 @@ bool IsDate(Calendar calendar, const Date& date);
 int64_t DaysOf(Calendar calendar, const Date& date);
 Date DateOf(Calendar calendar, int64_t days);
 
-// A moment, in nanoseconds since 1970-01-01 of its calendar. In the standard calendar these are
-// the moments of the proleptic Gregorian one, whose days have other names before 1582-10-15.
+// A moment, in nanoseconds since 1970-01-01 of its calendar. The standard calendar counts the
+// same moments as the proleptic Gregorian one, but names days before 1582-10-15 differently.
 using Nanoseconds = WideInt;
 
-// What the numbers of an array are that count time.
+// How the numbers of an array count time.
 struct TimeScale {
   Calendar calendar = Calendar::kStandard;
   Nanoseconds origin = 0;  // of the number 0
   Nanoseconds unit = 1;    // of the number 1
 
-  // nullopt for what is not finite, or more than ten million years from the origin.
+  // nullopt for numbers that are not finite, or more than ten million years from the origin.
   std::optional<Nanoseconds> OfInteger(WideInt count) const;
   // Rounded to microseconds.
   std::optional<Nanoseconds> OfReal(double count) const;
@@ -57,7 +57,7 @@ struct TimeScale {
 // "hours since 1900-01-01 00:00:0.0", with a time zone if there is one. nullopt where the text
 // is no such units, and for months and years, which differ in length.
 std::optional<TimeScale> ParseTimeUnits(std::string_view units, std::string_view calendar);
-// Of datetime64. nullopt for other types, and for months and years.
+// The scale of datetime64. nullopt for other types, and for months and years.
 std::optional<TimeScale> TimeScaleOf(const Datatype& type);
 
 // The moments from `begin` on and before `end` that a text names: "2020-01" is all of a month,

@@ -78,7 +78,7 @@ bool Error::is_of_system() const {
 
 bool Error::is_no_such_file() const { return sys_errno_ == ENOENT || sys_errno_ == ENOTDIR; }
 
-bool Error::passes() const {
+bool Error::is_momentary() const {
   return code_ == ErrorCode::kBusy || code_ == ErrorCode::kCancelled ||
          code_ == ErrorCode::kStale;
 }

@@ -23,11 +23,11 @@ enum class ErrorCode {
   kUnsupported,  // valid, but this version or build cannot read it
   kNotFound,     // there is no such object
   kLimit,        // a size exceeds what ndlfs accepts, such as --max-chunk-size
-  kDenied,       // the caller may not
+  kDenied,       // the caller lacks permission
   kBusy,         // the system or a server has no room or no time for it now
   kCancelled,    // nobody waits for the answer any more
   kIo,           // a system call failed for another reason
-  kStale,        // what was asked about has changed or gone: look it up again
+  kStale,        // the thing asked about has changed or gone: look it up again
   kInternal,     // a defect of ndlfs itself
 };
 
@@ -44,11 +44,12 @@ class [[nodiscard]] Error {
   bool is_of_system() const;
   // The system found no file or directory of that name.
   bool is_no_such_file() const;
-  // The same question may have another answer later: is_of_system(), or kStale. All others are
-  // about the bytes.
+  // Whether a later try may succeed: is_of_system(), or kStale. All other errors are about the
+  // bytes.
   bool is_transient() const { return is_of_system() || code_ == ErrorCode::kStale; }
-  // It tells nothing about the source, and goes by itself: kBusy, kCancelled and kStale.
-  bool passes() const;
+  // Whether the error goes away by itself and tells nothing about the source: kBusy, kCancelled
+  // and kStale.
+  bool is_momentary() const;
   // One line. Text from files has to go through Quote() or OneLine(), which
   // escape newlines and other control characters.
   const std::string& message() const { return message_; }
@@ -75,7 +76,8 @@ std::string Quote(std::string_view text);
 // `text` on one line, with control characters and invalid UTF-8 as \xNN.
 std::string OneLine(std::string_view text);
 
-// What the system refused. ESTALE of the system (NFS has it) becomes kStale.
+// An error of a system call; `what` names the call or the file. ESTALE (NFS has it) becomes
+// kStale.
 Failure IoError(int sys_errno, std::string_view what);
 // kStale; `message` says what has changed.
 Failure Stale(std::string_view message);

@@ -11,7 +11,7 @@
 
 namespace ndlfs::model {
 
-// A join has no more parts.
+// The most parts of a join.
 inline constexpr uint64_t kMaxParts = 200'000;
 
 // The names of a set that is no glob, in their order. Fails with kBadInput for a pattern

@@ -26,7 +26,7 @@ struct FileSet {
   std::vector<std::string> names;
   int64_t from = 0;
   int64_t to = 0;
-  // Of kNumbers; of kDates, in `unit`s. Never 0, and positive for dates.
+  // For kNumbers; for kDates it counts `unit`s. Never 0, and positive for dates.
   int64_t step = 1;
   std::string first;
   std::string last;
@@ -71,15 +71,15 @@ struct ValueSource {
   double tolerance = 0;
   // kUnion
   std::vector<std::string> stores;
-  // Of an array: whether the document has its type and its shape. If not, they are those of the
-  // source.
+  // For an array: whether the document has its type and its shape. If not, they are those of
+  // the source.
   bool has_type = true;
   bool has_shape = true;
 
   bool operator==(const ValueSource&) const = default;
 };
 
-// An optional ValueSource that takes little memory where there is none.
+// An optional ValueSource that takes little memory if it is empty.
 class ValueSourcePtr {
  public:
   ValueSourcePtr() = default;

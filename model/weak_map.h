@@ -10,13 +10,13 @@
 
 namespace ndlfs::model {
 
-// Finds objects again by a key as long as somebody else keeps them alive, each with a note.
+// Finds objects again by a key while some owner keeps them alive, and keeps a note with each.
 // Entries of objects that are gone stay for a while: there are at most `least` entries, or two
-// for each object that lived at the last sweep. Not thread-safe: a mutex of its owner guards
-// it.
+// for each object that was alive at the last sweep. Not thread-safe: a mutex of its owner
+// guards it.
 //
-// A pointer to an object that Find() or Put() gives may be the last one. Its owner lets go of
-// it after the mutex, if the destructor of the object takes long or takes locks.
+// Find() and Put() may leave the caller with the last pointer to an object. If the destructor
+// of the object takes long or takes locks, release the mutex before that pointer.
 template <typename Key, typename Object, typename Note, typename Hash = std::hash<Key>>
 class WeakMap {
  public:
@@ -54,7 +54,7 @@ class WeakMap {
     }
   }
 
-  // Entries, those of objects that are gone included.
+  // The number of entries, including those of objects that are gone.
   size_t size() const { return entries_.size(); }
 
  private:

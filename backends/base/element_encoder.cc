@@ -94,7 +94,7 @@ Result<void> ElementEncoder::AddText(std::string_view text) {
   return {};
 }
 
-// What is shorter than the type is filled up with zeros.
+// Fills up a value that is shorter than the type with zeros.
 Result<void> ElementEncoder::AddOpaque(const Datatype& type, const Value& value) {
   if (!value.blob() || value.blob()->size() > type.size()) return Mismatch("binary");
   NDLFS_TRY(std::byte * out, Grow(type.size()));

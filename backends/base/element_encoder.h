@@ -13,26 +13,28 @@
 
 namespace ndlfs::backends {
 
-// Appends elements of one type, one after the other, as backends/format/array_source.h says.
-// The members of a compound follow each other without padding.
+// Appends elements of one type, one after the other, in the form that
+// backends/format/array_source.h describes. The members of a compound follow each other without
+// padding.
 class ElementEncoder {
  public:
-  // kLimit once the elements take more than `max_bytes`. `type` must outlive this.
+  // Fails with kLimit once the elements take more than `max_bytes`. `type` must outlive the
+  // object.
   ElementEncoder(const model::Datatype& type, uint64_t max_bytes)
       : type_(type), max_bytes_(max_bytes) {}
 
-  // The elements of lists nested `depth` deep. kInternal or kBadInput for a value that is
-  // not of the type.
+  // Appends the elements of lists nested `depth` deep. kInternal or kBadInput for a value that
+  // is not of the type.
   model::Result<void> AddElements(const model::Value& value, size_t depth);
 
   uint64_t size() const { return bytes_.size() + starts_.size() * sizeof(uint64_t); }
   std::vector<std::byte> TakeBytes() { return std::move(bytes_); }
-  // Where each element begins, if they are not all of one size.
+  // Where each element begins, unless all have the same size.
   std::vector<uint64_t> TakeStarts() { return std::move(starts_); }
 
  private:
   model::Result<void> Add(const model::Datatype& type, const model::Value& value);
-  // Room for `count` bytes more, which are zero.
+  // Makes room for `count` more bytes, which are zero.
   model::Result<std::byte*> Grow(uint64_t count);
   model::Result<void> AddFixed(const model::Datatype& type, const model::Value& value);
   model::Result<void> AddCount(uint64_t count);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// The allocator behind `malloc` and `new`. A program that is linked with jemalloc has that one,
-// any other that of the C library. The rest of ndlfs does not know which it is.
+// The allocator behind `malloc` and `new`: jemalloc in a program that is linked with it, else
+// that of the C library. The rest of ndlfs does not know which it is.
 #pragma once
 
 #include <string>
 
 namespace ndlfs::backends {
 
-// Makes the allocator keep little of what is freed. To be called before there are threads.
+// Makes the allocator keep little freed memory. Call it before there are threads.
 void SetUpHeap();
 
 // "jemalloc 5.3.0"; empty if the allocator is that of the C library.

@@ -15,16 +15,16 @@ namespace ndlfs::backends {
 // Keeps the order of keys, so that attributes are shown in the order of the file.
 using Json = nlohmann::ordered_json;
 
-// Parses one JSON text (RFC 8259), at most 128 levels deep. Accepts the bare
-// words NaN, Infinity and -Infinity as numbers, because zarr-python writes them.
-// If a key occurs twice, the last value counts. Fails with kLimit for more than `max_values`
-// values, which bounds the memory; `values_left`, if given, is set to how many fewer there
-// were. Other errors are kBadInput.
+// Parses one JSON text (RFC 8259), at most 128 levels deep. Accepts the bare words NaN,
+// Infinity and -Infinity as numbers, because zarr-python writes them. If a key occurs twice,
+// the last value counts. Fails with kLimit for more than `max_values` values, which bounds the
+// memory; `values_left`, if given, is set to max_values less the number of values. Other errors
+// are kBadInput.
 model::Result<Json> ParseJson(std::string_view text, size_t max_values = SIZE_MAX,
                               size_t* values_left = nullptr);
 // The most memory that it takes to read and parse a JSON text of `size` bytes: an empty list
 // takes three bytes of text, and sixty of memory while it is parsed. Parsers that bound the
-// number of values take no more than kMostBytesOfJsonTree beside the text.
+// number of values take no more than kMostBytesOfJsonTree in addition to the text.
 inline constexpr uint64_t kMostBytesOfJsonTree = uint64_t{20} << 20;
 constexpr uint64_t BytesToParseJson(uint64_t size) {
   return 2 * size + std::min(20 * size, kMostBytesOfJsonTree);

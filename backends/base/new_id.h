@@ -5,8 +5,8 @@
 
 namespace ndlfs::backends {
 
-// A number that this process has given to nothing else; never 0. Caches know things by it whose
-// addresses may be used again. Thread-safe.
+// A number that this process has given to nothing else; never 0. Caches use it as a key for
+// objects, because the address of an object may be used again. Thread-safe.
 uint64_t NewId();
 
 }  // namespace ndlfs::backends

@@ -19,12 +19,12 @@ struct Utf32Run {
   size_t count = 1;
 };
 
-// All such text in an element of `type`, which is of fixed size. kLimit for more than a
+// All UTF-32 text in an element of `type`, which is of fixed size. kLimit for more than a
 // million runs.
 model::Result<std::vector<Utf32Run>> FindUtf32(const model::Datatype& type);
 
-// Rewrites the text of the elements in `elements`, whole elements of `size` bytes, and fills
-// up with NULs. The text is little-endian. What is no character becomes U+FFFD.
+// Rewrites the text in `elements`, whole elements of `size` bytes, and fills up with NULs. The
+// text is little-endian. Codes that are no characters become U+FFFD.
 void RewriteUtf32(const std::vector<Utf32Run>& runs, size_t size, ByteSpan elements);
 
 }  // namespace ndlfs::backends

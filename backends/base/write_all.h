@@ -8,7 +8,7 @@
 
 namespace ndlfs::backends {
 
-// Writes all of `bytes` to `fd`. Errors name `what` that is.
+// Writes all of `bytes` to `fd`. Errors begin with `what`, which says what is written.
 model::Result<void> WriteAll(int fd, ConstByteSpan bytes, std::string_view what);
 
 }  // namespace ndlfs::backends

@@ -76,7 +76,8 @@ std::shared_ptr<const ArrayToArrayCodec> MakeFortranOrder(size_t rank);
 std::shared_ptr<const ArrayToArrayCodec> MakeNarrow(unsigned bits, bool is_signed);
 
 // Takes the markers off the records of a Fortran file, and checks them. A chunk is either whole
-// records of `record_bytes` bytes, or a part of one record between the markers of that.
+// records of `record_bytes` bytes, or a part of one record, including the markers of that
+// record.
 std::shared_ptr<const BytesToBytesCodec> MakeFortranRecords(uint64_t record_bytes,
                                                             model::ByteOrder order);
 

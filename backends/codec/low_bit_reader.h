@@ -13,7 +13,7 @@
 namespace ndlfs::backends {
 
 // Reads bit fields one after the other, each with its lowest bit first, as pcodec stores them.
-// Behind the end of the bytes are zeros: the caller checks is_past_end() afterwards, once for
+// Reads zeros behind the end of the bytes: the caller checks is_past_end() afterwards, once for
 // many fields. Not thread-safe.
 class LowBitReader {
  public:
@@ -28,7 +28,7 @@ class LowBitReader {
   bool is_past_end() const { return position_ > size_ * 8; }
   uint64_t bits_left() const { return is_past_end() ? 0 : size_ * 8 - position_; }
 
-  // May change position().
+  // Makes room for the next fields. May change position().
   void EnsureRoom() {
     if (in_tail_ || is_past_end() || size_ - position_ / 8 >= kRoom + kMargin) return;
     size_ -= position_ / 8;
@@ -38,7 +38,7 @@ class LowBitReader {
     in_tail_ = true;
   }
 
-  // At least 57 bits from `position` on. Needs room.
+  // At least 57 bits from `position` on. Call EnsureRoom() before.
   uint64_t Peek(uint64_t position) const {
     return LoadLittle<uint64_t>(data_ + position / 8) >> position % 8;
   }
@@ -56,7 +56,7 @@ class LowBitReader {
   }
   void SkipToByte() { position_ = (position_ + 7) / 8 * 8; }
 
-  // The lowest `bits` bits, of 0 to 63.
+  // A mask of the lowest `bits` bits; 0 to 63.
   static uint64_t Mask(unsigned bits) { return (uint64_t{1} << bits) - 1; }
 
  private:

@@ -45,7 +45,7 @@ struct NarrowInteger {
 // Null for the names of other types.
 const NarrowInteger* FindNarrowInteger(std::string_view name);
 
-// Users load and store numbers in blocks of so many.
+// How many numbers users of this header load and store at a time.
 inline constexpr size_t kNumberBlock = 512;
 
 // Loads integers or bools, and extends them to 64 bits with their sign or zeros.

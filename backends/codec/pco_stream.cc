@@ -91,7 +91,7 @@ struct PcoFloat<uint16_t> {
     return format;
   }
   static uint16_t OfDouble(double value) {
-    // What is out of range becomes infinity.
+    // Numbers that are out of range become infinity.
     const auto code = Format().Encode(value);
     if (code) return static_cast<uint16_t>(*code);
     return std::signbit(value) ? 0xfc00 : 0x7c00;
@@ -122,7 +122,7 @@ L IntegralFloat(L latent) {
 
 // --- A chunk ---
 
-// What the metadata of a chunk say of its numbers.
+// The metadata of a chunk about its numbers.
 template <typename L>
 struct PcoRecipe {
   PcoMode mode = PcoMode::kClassic;
@@ -178,7 +178,7 @@ class PcoLatents {
     return secondary_.Next(reader, distances, std::span(second_).first(batch));
   }
 
-  // What Next() has decoded.
+  // The numbers that Next() has decoded.
   std::span<const P> primary() const { return std::span(first_).first(batch_); }
   std::span<const L> secondary() const { return std::span(second_).first(batch_); }
 
@@ -470,7 +470,8 @@ class PcoFile {
     reader_.SkipToByte();
     version_.major = static_cast<unsigned>(reader_.Take(8));
     if (version_.major > 4) return model::Unsupported("format version {}", version_.major);
-    // Of a later minor version, what is new fails where it is met.
+    // A later minor version may have features that this decoder lacks; it fails at the first
+    // one.
     if (version_.major == 4) reader_.Take(8);
     return {};
   }

@@ -25,10 +25,10 @@ struct PcoType {
 bool IsPcoType(const PcoType& type);
 
 // Decodes a standalone file into the beginning of `decoded`, in native byte order, and returns
-// how many bytes that are. Fails with kCorrupt if it has more numbers than `decoded` has room
-// for, or numbers of another type than `type`; nullopt takes what the file has. What follows
-// the end of the file is ignored, as other readers do. Beside `decoded`, it takes memory of at
-// most six times its size and 2 MiB.
+// the number of bytes. Fails with kCorrupt if the file has more numbers than `decoded` has room
+// for, or numbers of another type than `type`; nullopt accepts any type. Bytes after the end of
+// the file are ignored, as other readers do. Needs memory of at most six times the size of
+// `decoded` and 2 MiB, in addition to `decoded`.
 model::Result<size_t> DecodePco(ConstByteSpan encoded, std::optional<PcoType> type,
                                 ByteSpan decoded);
 

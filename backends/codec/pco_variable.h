@@ -30,7 +30,7 @@ struct PcoDelta {
   bool secondary_too = false;
   uint64_t state_size = 0;  // numbers that a page has as they are
   uint64_t window = 0;      // the longest lookback
-  // Of a convolution:
+  // The three fields of a convolution:
   unsigned quantization = 0;
   int64_t bias = 0;
   std::vector<int64_t> weights = {};
@@ -44,24 +44,25 @@ class PcoVariable {
   static constexpr unsigned kBits = std::numeric_limits<L>::digits;
   static constexpr L kMiddle = L{1} << (kBits - 1);
 
-  // Reads the bins, which are in the metadata of a chunk. kCorrupt if their table has more than
-  // `states_left` states, off which it is taken.
+  // Reads the bins, which are in the metadata of a chunk. Subtracts the states of their table
+  // from `states_left`; kCorrupt if there are not so many left.
   static model::Result<PcoVariable> Read(LowBitReader& reader, uint64_t& states_left);
 
   // Reads the beginning of a page of `count` numbers. `delta` must outlive the page.
   model::Result<void> BeginPage(LowBitReader& reader, const PcoDelta& delta, uint64_t count);
 
   // Decodes the next out.size() numbers, at most kPcoBatch, and not more than the page has
-  // left. `lookbacks` has one for each number that is not of the state, if the delta has any.
+  // left. If the delta has lookbacks, `lookbacks` has one for each number that does not come
+  // from the state.
   model::Result<void> Next(LowBitReader& reader, std::span<const uint32_t> lookbacks,
                            std::span<L> out);
 
-  // How many of the next `batch` numbers are stored as differences, or as they are without a
-  // delta; the others come from the state.
+  // How many of the next `batch` numbers are stored: as differences or, without a delta, as
+  // they are. The others come from the state.
   size_t StoredOf(size_t batch) const { return std::min<uint64_t>(batch, stored_left_); }
 
  private:
-  // A state of the decoder of asymmetric numeral systems (tANS), with the bin that it stands
+  // A state of the decoder of asymmetric numeral systems (tANS), and the bin that it stands
   // for.
   struct State {
     uint16_t next;  // the first of the states that may follow
@@ -91,15 +92,15 @@ class PcoVariable {
 
   unsigned table_log_ = 0;
   bool has_bins_ = false;
-  bool has_wide_offsets_ = false;  // more bits than can be peeked
+  bool has_wide_offsets_ = false;  // some offsets have more bits than can be peeked
   std::vector<State> states_;
 
   const PcoDelta* delta_ = nullptr;
   uint64_t stored_left_ = 0;
-  std::array<uint32_t, 4> current_ = {};  // of four decoders in turn
+  std::array<uint32_t, 4> current_ = {};  // states of four decoders, which take turns
   // Consecutive: the sums so far, by order. Lookback: all numbers. Convolution: the last ones.
   std::vector<L> history_;
-  size_t done_ = 0;  // of the numbers in a history of lookbacks
+  size_t done_ = 0;  // how many numbers of a history of lookbacks are decoded
 };
 
 // --- Bins ---

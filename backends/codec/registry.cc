@@ -111,7 +111,7 @@ const CodecEntry* FindCodec(CodecDialect dialect, std::string_view name) {
   return nullptr;
 }
 
-std::string_view WhatItIs(CodecDialect dialect) {
+std::string_view KindOfCodec(CodecDialect dialect) {
   return dialect == CodecDialect::kHdf5 ? "filter" : "codec";
 }
 
@@ -120,11 +120,11 @@ std::string_view WhatItIs(CodecDialect dialect) {
 CodecResult MakeCodec(const CodecConfig& config) {
   const CodecEntry* entry = FindCodec(config.dialect, config.name);
   if (!entry) {
-    return model::Unsupported("unknown {} {}", WhatItIs(config.dialect),
+    return model::Unsupported("unknown {} {}", KindOfCodec(config.dialect),
                               model::Quote(config.name));
   }
   if (!entry->make) {
-    return model::Unsupported("{} {} is not built in", WhatItIs(config.dialect),
+    return model::Unsupported("{} {} is not built in", KindOfCodec(config.dialect),
                               model::Quote(config.name));
   }
   return entry->make(config);

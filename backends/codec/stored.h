@@ -8,8 +8,8 @@
 
 namespace ndlfs::backends {
 
-// Returns the bytes unchanged. For filters that do nothing when decoding, or that
-// had nothing to do when encoding.
+// Returns the bytes unchanged. For filters that have nothing to do when decoding, or that had
+// nothing to do when encoding.
 class StoredCodec final : public BytesToBytesCodec {
  public:
   // `name` must outlive the codec, as a literal does.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Decodes zfp streams safely. libzfp reads its stream in words of 8 bytes, never
-// checks for the end, and trusts the numbers in a header. Here the stream is copied
-// to memory with room for one more block after it, and decoded block by block. A
-// block that reads beyond the end of the stream is noticed before the next one.
+// Decodes zfp streams safely. libzfp reads its stream in words of 8 bytes, never checks for the
+// end, and trusts the numbers in a header. This code copies the stream to memory with room for
+// one more block after it, and decodes block by block. It notices a block that reads beyond the
+// end of the stream before it decodes the next one.
 #pragma once
 
 #include <zfp.h>

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the chunks of an array lie and what undoes their encoding: all that a
-// format has to say for its data to be read. Reading, decoding and caching
-// are the business of cache/, on one path for all formats.
+// Where the chunks of an array lie, and how their encoding is undone: all that a format has to
+// say for its data to be read. cache/ reads, decodes and keeps chunks, in the same way for all
+// formats.
 //
 // Element streams. The decoded form of elements of fixed size is their bytes
 // (little-endian, C order, each type.size() long). A chunk of n elements of
 // variable size (model::Datatype::is_fixed_size() is false) is decoded to
+//
 //   n + 1 uint64: where each element begins after this table, and the end;
 //   the elements, without alignment, each part in the order of its type:
 //     numbers, enums, opaque, fixed text: their little-endian bytes;
 //     variable string, object reference (its path name): uint32 bytes, text;
 //     region reference: uint32 bytes, its NDL value as JSON text
-//     ({"target": ..., "start": [..], "opposite": [..]}), nothing for null;
+//       ({"target": ..., "start": [..], "opposite": [..]}), nothing for null;
 //     vlen: uint32 elements, then these;
 //     compound, array: their parts one after the other, no padding.
 #pragma once
@@ -38,7 +39,7 @@ class ChunkGrid {
  public:
   enum class Edge {
     kFull,     // chunks at the edge are as large as the others (Zarr, HDF5)
-    kCropped,  // and here they end where the array ends (N5, contiguous files)
+    kCropped,  // chunks at the edge end where the array ends (N5, contiguous files)
   };
 
   ChunkGrid() = default;
@@ -54,7 +55,7 @@ class ChunkGrid {
   const std::vector<uint64_t>& array_shape() const { return array_shape_; }
   // The extents of the largest chunk.
   const std::vector<uint64_t>& max_chunk_shape() const { return chunk_shape_; }
-  // Chunks along each dimension. 0 where the array has no extent.
+  // The number of chunks along each dimension; 0 along a dimension without extent.
   const std::vector<uint64_t>& counts() const { return counts_; }
   bool is_regular() const { return bounds_.empty(); }
 
@@ -74,39 +75,39 @@ class ChunkGrid {
   std::vector<std::vector<uint64_t>> bounds_;  // rectilinear: counts + 1 each
 };
 
-// What all chunks of one array have in common.
+// The facts that all chunks of one array share.
 struct ArraySpec {
   model::Datatype dtype;  // as decoded: little-endian
   std::vector<uint64_t> shape;
   ChunkGrid grid;
   CodecChain codecs;
-  // One element, as decoded, for chunks that are absent; empty means zeros.
+  // The fill value of absent chunks: one decoded element; empty means zeros.
   std::vector<std::byte> fill;
-  // What a chunk of elements of variable size may occupy at most, encoded or
-  // decoded (OpenOptions::max_chunk_size). Others are bounded by their shape.
+  // The most bytes of a chunk of elements of variable size, encoded or decoded
+  // (OpenOptions::max_chunk_size). The shape bounds other chunks.
   uint64_t max_chunk_bytes = uint64_t{1} << 30;
 };
 
-// Where one encoded chunk is.
+// Where one chunk is: in pieces of a value, in memory, or in what only a library can read.
 struct ChunkLocation {
   // Nothing is stored: the fill value stands for all elements.
   static ChunkLocation Absent() { return {}; }
 
-  // Pieces of the value at `key`, one after the other; one piece {0, kToEnd}
-  // is the whole value. Where the key does not exist the chunk is absent, and
-  // so it is where there are no pieces: then the version `if_match` of the value
-  // says that nothing is stored, or (without `if_match`) there was no value.
+  // Pieces of the value at `key`, one after the other; one piece {0, kToEnd} is the whole
+  // value. The chunk is absent if the key does not exist. It is also absent if there are no
+  // pieces: then the version `if_match` of the value says that nothing is stored, or (without
+  // `if_match`) there was no value.
   std::shared_ptr<const Store> store;
   std::string key;
   std::vector<ByteRange> pieces;
-  // The version of the value that `pieces` are about, where something in it says
-  // where they are: of another one they would be other bytes.
+  // The version of the value in which `pieces` were found, if the value itself says where they
+  // are. In another version other bytes would be there.
   std::optional<Generation> if_match = std::nullopt;
   // Or the bytes themselves (HDF5 compact, inline references).
   std::shared_ptr<const Bytes> inline_bytes;
-  // Or what only a library can read: returns the *decoded* chunk, and needs no
-  // codec. Elements of variable size are an element stream, of `limit` bytes at
-  // most (kLimit or kCorrupt where there are more).
+  // Or a function, for chunks that only a library can read: it returns the *decoded* chunk, and
+  // no codec is needed. Elements of variable size are an element stream of at most `limit`
+  // bytes (kLimit or kCorrupt if there are more).
   std::function<model::Result<Bytes>(uint64_t limit)> generate;
 
   uint32_t skip_codecs = 0;  // bits of bytes to bytes codecs left out
@@ -120,13 +121,13 @@ struct ContiguousRange {
   std::string key;
   uint64_t offset = 0;
   model::Datatype stored;  // as in the file: perhaps big-endian
-  // Where the value at `key` has to be exactly that long (a Zarr chunk): any
-  // other length is corrupt. An absent key means the fill value.
+  // If set, the value at `key` must have exactly this length (a Zarr chunk); any other length
+  // is corrupt. An absent key means the fill value.
   std::optional<uint64_t> exact_size;
 };
 
-// Keeps what locating chunks needs again and again (shard indexes), within
-// the one memory budget of the mount. Implemented in cache/.
+// Keeps data that locating chunks needs again and again (shard indexes), within the memory
+// budget of the mount. Implemented in cache/.
 class IndexCache {
  public:
   virtual ~IndexCache() = default;
@@ -134,9 +135,8 @@ class IndexCache {
   virtual model::Result<std::shared_ptr<const Bytes>> GetOrLoad(
       uint64_t id, uint64_t slot, const std::function<model::Result<Bytes>()>& load) = 0;
 
-  // To be called when a value has been read to locate chunks by it, with what was
-  // found (nullopt: no value). Fails (kStale) where it has changed since the first
-  // time.
+  // Tells that a value was read to locate chunks, and with which result (nullopt: no value).
+  // Fails (kStale) if the value has changed since the first such read.
   virtual model::Result<void> DidRead(const std::shared_ptr<const Store>& /*store*/,
                                       const std::string& /*key*/,
                                       const std::optional<ValueInfo>& /*found*/) {
@@ -144,7 +144,8 @@ class IndexCache {
   }
 };
 
-// Makes elements of other elements, one of one. Immutable; used by several threads.
+// Makes each element of an array from an element of another type. Immutable; used by several
+// threads.
 class ElementConverter {
  public:
   ElementConverter(size_t from_size, size_t to_size)
@@ -153,8 +154,8 @@ class ElementConverter {
   // Bytes of one element before and after. Neither is 0.
   size_t from_size() const { return from_size_; }
   size_t to_size() const { return to_size_; }
-  // Whole elements, little-endian; as many on both sides. Fails for an element that the new
-  // type does not have.
+  // Converts whole elements, little-endian; as many on both sides. Fails for an element that
+  // the new type does not have.
   virtual model::Result<void> Convert(ConstByteSpan from, ByteSpan to) const = 0;
 
  private:
@@ -166,8 +167,8 @@ class ArraySource;
 
 // A part of a JoinedArray.
 struct JoinedPart {
-  // Has the shape of the join, but for its own extent along the dimension of the join, or lacks
-  // that dimension where that extent is 1. Null: the part is fill values.
+  // Has the shape of the join, except for its own extent along the dimension of the join; if
+  // that extent is 1, it may lack the dimension. Null: the part is fill values.
   std::shared_ptr<const ArraySource> source;
   // Makes elements of the join of those of the part; null if they are the same.
   std::shared_ptr<const ElementConverter> converter;
@@ -175,22 +176,23 @@ struct JoinedPart {
   std::string name;
 };
 
-// The elements of an array that lie in other arrays, the parts, one after the other along one
+// The elements of an array that lie in other arrays, its parts, one after the other along one
 // dimension. Immutable, and used by several threads.
 class JoinedArray {
  public:
   virtual ~JoinedArray() = default;
+  // The dimension along which the parts follow each other.
   virtual size_t dim() const = 0;
   // Where each part begins along that dimension, ascending, and the end: one number more than
   // there are parts.
   virtual const std::vector<uint64_t>& bounds() const = 0;
-  // Part `i`. Reads metadata, and fails if the part is not what the join needs. Parts that were
-  // opened last may be kept.
+  // Opens part `i`. Reads metadata, and fails if the part does not fit into the join. May keep
+  // the parts that were opened last.
   virtual model::Result<JoinedPart> OpenPart(size_t i) const = 0;
-  // Whether nothing has to be decoded in parts like the first one.
+  // Whether parts like the first one need no decoding.
   virtual bool is_plain() const = 0;
-  // Changes if one of the parts changes, for readers that keep what they have read of all of
-  // them. Looks at each part, but opens none. nullopt where nobody can tell: parts that are
+  // A number that changes if one of the parts changes, for readers that keep data of all parts.
+  // Looks at each part, but opens none. nullopt if it cannot be found out: parts that are
   // folders, or a look that is a request.
   virtual std::optional<uint64_t> PartsVersion() const { return std::nullopt; }
 };
@@ -201,7 +203,7 @@ class ArraySource {
   ArraySource();
   virtual ~ArraySource() = default;
 
-  // Unique in this process: what caches know the array by.
+  // A number that no other source in this process has. Caches know the array by it.
   uint64_t id() const { return id_; }
   virtual const ArraySpec& spec() const = 0;
 
@@ -209,7 +211,7 @@ class ArraySource {
   virtual model::Result<ChunkLocation> Locate(std::span<const uint64_t> index,
                                               IndexCache& indexes) const = 0;
 
-  // Set when the elements can be read from a file as they are.
+  // Where the elements lie, if they can be read from a file as they are.
   virtual std::optional<ContiguousRange> contiguous() const { return std::nullopt; }
 
   // Set if the elements lie in other arrays. The grid then only says which elements are read

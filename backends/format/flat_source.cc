@@ -25,7 +25,7 @@ constexpr uint64_t kTileSize = uint64_t{1} << 20;
 constexpr uint64_t kMaxPieces = 65536;  // of one tile
 constexpr uint64_t kCompressedTileSize = uint64_t{4} << 20;
 
-// What a system call for a run takes, in bytes that are copied meanwhile.
+// The cost of a system call for a run: so many bytes could be copied meanwhile.
 constexpr uint64_t kBytesPerCall = 1250;
 uint64_t Product(std::span<const uint64_t> factors, uint64_t first) {
   return CheckedProduct(factors, first).value_or(UINT64_MAX);
@@ -139,7 +139,7 @@ Result<std::vector<uint64_t>> RecordBlocks(const std::vector<uint64_t>& shape,
   return block;
 }
 
-// The blocks of a file of bits, each of which begins with a byte. In file order.
+// The blocks of a file of bits, in file order. Each block begins with a byte.
 Result<std::vector<uint64_t>> BitBlocks(const std::vector<uint64_t>& shape,
                                         uint64_t max_chunk_bytes) {
   if (shape.empty()) return shape;
@@ -186,7 +186,7 @@ class FlatSource final : public ArraySource {
   }
 
  private:
-  // Of a block without gaps in the file: the number of its first element there.
+  // The number of the first element, in the file, of a block without gaps there.
   uint64_t FirstOfBlock(std::span<const uint64_t> index) const {
     const auto in_file = InFileOrder(layout_, {index.begin(), index.end()});
     return FirstElement(InFileOrder(layout_, spec_.shape),

@@ -41,8 +41,8 @@ struct FlatLayout {
   bool fortran_order = false;
   FlatAccess access = FlatAccess::kRandom;
   // The file consists of records with Fortran's markers, in the byte order of `stored`. All
-  // have the length that the first marker says. A record is one index, or all indexes, of some
-  // slowest dimensions of the file. Readers check the markers of each record.
+  // have the length in the first marker. A record is one index, or all indexes, of some slowest
+  // dimensions of the file. Readers check the markers of each record.
   bool has_records = false;
   FlatEncoding::Bits bits = FlatEncoding::Bits::kNone;
   // If set, exactly so many bytes follow the elements.
@@ -51,7 +51,7 @@ struct FlatLayout {
 
 // Makes the source of such an array. Looks at the size of the value, and at the first marker.
 // Fails with kCorrupt if the value is too short, with kNotFound if there is none, and with
-// kLimit for what is too large to be decoded in chunks of `max_chunk_bytes`.
+// kLimit if it is too large to be decoded in chunks of `max_chunk_bytes`.
 model::Result<std::shared_ptr<const ArraySource>> MakeFlatSource(FlatLayout layout,
                                                                  uint64_t max_chunk_bytes);
 

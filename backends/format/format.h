@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What ndlfs knows of one format of stores: how to recognize them in a source,
-// and how to open them.
+// The interface to one format of stores: how to recognize them in a source, and how to open
+// them.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@
 
 namespace ndlfs::backends {
 
-// Immutable; safe to call concurrently. backends/detection.h says in which order
-// the formats are asked.
+// Immutable; safe to call concurrently. backends/detection.h says in which order the formats
+// are asked.
 class Format {
  public:
   virtual ~Format() = default;
@@ -26,52 +26,52 @@ class Format {
   // As `ndlfs --version` lists it: "Zarr".
   virtual std::string_view name() const = 0;
 
-  // Names of files of which every store of this format that is a directory has one at
-  // its top. `suffice`: a directory that has one is such a store.
+  // Names of files. Every directory that is a store of this format has one of them at its top.
+  // `suffice`: a directory that has one is such a store.
   struct DirectoryMarkers {
     std::span<const std::string_view> names = {};
     bool suffice = false;
   };
   virtual DirectoryMarkers directory_markers() const { return {}; }
   // Whether the directory at `path`, which has a marker that does not suffice, is the top of a
-  // store of this format. Costs a short document at most. An error of the system where nobody
-  // can tell at this moment.
+  // store of this format. Costs a short document at most. An error of the system if this cannot
+  // be found out at this moment.
   virtual model::Result<bool> ProbeDirectory(const Source&, std::string_view /*path*/) const {
     return false;
   }
 
-  // Whether a file that begins with `head` (1 KiB; all of it if shorter) is
-  // one, whatever its name is.
+  // Whether a file that begins with `head` (1 KiB; all of it if shorter) is such a store,
+  // whatever its name is.
   virtual bool ProbeContent(ConstByteSpan /*head*/) const { return false; }
 
-  // Whether a file of this name could be one, from the name alone.
+  // Whether a file of this name could be such a store, by the name alone.
   virtual bool MatchesFileName(std::string_view /*name*/) const { return false; }
-  // Whether a file of this name, for which MatchesFileName() is true, is one if it
-  // begins with `head`, or should be one by its name without doubt (.npy, .nc, .h5),
-  // so that opening it says what is wrong.
+  // Asked about a file whose name MatchesFileName(): whether it is such a store if it begins
+  // with `head`, or whether its name leaves no doubt (.npy, .nc, .h5), so that opening it will
+  // say what is wrong.
   virtual bool ProbeFile(std::string_view /*name*/, ConstByteSpan /*head*/) const {
     return false;
   }
 
-  // For formats within another one (ZIP, YAML): whether a file called `name` is
-  // one after all, by more of its contents. `file` has it as the value "". Asked
-  // only where ProbeContent() or ProbeFile() is true. A transient error where nobody
-  // can tell at this moment.
+  // For formats within another format (ZIP, YAML): reads more of the file called `name` to find
+  // out whether it really is such a store. `file` has it as the value "". Called only after
+  // ProbeContent() or ProbeFile() is true. A transient error if this cannot be found out at
+  // this moment.
   virtual model::Result<bool> ConfirmFile(std::string_view /*name*/,
                                           const Store& /*file*/) const {
     return true;
   }
-  // For files that describe a store of the same name beside them: paths of the
-  // stores, any of which makes the file at `path` none of its own.
+  // For files that describe a store of the same name next to them: paths where that store would
+  // be. If one of them is a store, the file at `path` is none of its own.
   virtual std::vector<std::string> StoresDescribedBy(std::string_view /*path*/) const {
     return {};
   }
 
   // Whether a store of this format is a description, which may name files around its folder
-  // ("../grid.zarr"): a command that is given one opens it in a source that has these.
+  // ("../grid.zarr"). A command opens such a store in a source that includes these.
   virtual bool describes_others() const { return false; }
-  // Whether a file that describes others says where its data are. Then it is a store, also
-  // beside one of StoresDescribedBy(). An error where the file cannot be read at this moment.
+  // Whether a file that describes others says where its data are. Then it is a store even if
+  // one of StoresDescribedBy() is there. An error if the file cannot be read at this moment.
   virtual model::Result<bool> SaysWhereDataAre(const Store& /*file*/) const { return false; }
 
   // Opens the store at `path`, reading no chunk. The error says what is wrong

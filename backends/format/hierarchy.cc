@@ -89,7 +89,7 @@ class GroupReader {
     }
   }
 
-  // What cannot be loaded is told of by its first name.
+  // If an object cannot be loaded, its first name reports that.
   void AddSecondName(const std::string& name, const std::string& target,
                      model::Group& group) const {
     const auto node = hierarchy_.Load(target);

@@ -32,7 +32,7 @@ bool IsExactReal(const Json& value) {
 
 model::Value BoolValue(bool value) { return value ? "TRUE" : "FALSE"; }
 
-// What the scalars of a list have in common.
+// The common kind of the scalars of a list.
 enum class ScalarKind { kBool, kInteger, kReal, kText, kOther };
 
 ScalarKind KindOf(const Json& value) {

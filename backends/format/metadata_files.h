@@ -10,19 +10,19 @@
 
 namespace ndlfs::backends {
 
-// The files that the metadata of a node are in, without what they say.
+// The files that hold the metadata of a node, without their contents.
 struct MetadataFiles {
-  int64_t mtime_ns = 0;            // as of Node
-  std::vector<std::string> files;  // as of Node
+  int64_t mtime_ns = 0;            // as in Node
+  std::vector<std::string> files;  // as in Node
 };
 
-// A Hierarchy that finds these files without reading them: a listing with attributes then needs
+// A Hierarchy that finds these files without reading them. A listing with attributes then needs
 // no metadata.
 class FindsMetadataFiles {
  public:
   virtual ~FindsMetadataFiles() = default;
 
-  // The files of the node at `path`, also if their contents are wrong. kNotFound if there is no
+  // The files of the node at `path`, even if their contents are wrong. kNotFound if there is no
   // such node.
   virtual model::Result<MetadataFiles> FindFiles(std::string_view path) const = 0;
 };

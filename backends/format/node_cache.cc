@@ -13,7 +13,7 @@ std::shared_ptr<const Node> NodeCache::Find(std::string_view path, uint64_t vers
 
 std::shared_ptr<const Node> NodeCache::Insert(std::string_view path, uint64_t version,
                                               std::shared_ptr<const Node> node) {
-  // What the system refused now it may grant the next time.
+  // The system may grant later what it has refused now.
   if (node->is_partial || (node->error && node->error->is_transient())) return node;
   std::shared_ptr<const Node> replaced;
   {
@@ -24,9 +24,9 @@ std::shared_ptr<const Node> NodeCache::Insert(std::string_view path, uint64_t ve
     }
     entries_.Put(std::string(path), node, version);
   }
-  // What is kept is found here: so nothing is kept for longer than this is there.
+  // Only this cache finds the kept nodes, so none is kept for longer than the cache exists.
   if (replaced) Recent().Drop(replaced.get());
-  // Whatever it is, its source and its place here take some.
+  // The least weight of a node: its source and its place here take some memory.
   constexpr uint64_t kLeast = uint64_t{4} << 10;
   Recent().Touch(node, kLeast + node->held_bytes());
   return node;

@@ -14,10 +14,9 @@
 
 namespace ndlfs::backends {
 
-// Nodes that have been loaded, by path and version. As long as anybody holds a
-// node, the same one is found again (its ArraySource is what chunks are cached
-// under); besides, those are kept that were loaded last, within a number of
-// bytes that all caches of the process share. Thread-safe.
+// Keeps loaded nodes, by path and version. While anybody holds a node, the cache finds the same
+// one again (its ArraySource is the key of cached chunks). It also keeps the nodes that were
+// loaded last, within a number of bytes that all caches of the process share. Thread-safe.
 class NodeCache {
  public:
   NodeCache() = default;
@@ -25,8 +24,9 @@ class NodeCache {
 
   // Null if that version of the node is not there.
   std::shared_ptr<const Node> Find(std::string_view path, uint64_t version);
-  // Keeps `node`, or, if another thread was faster, gives that one's. A node
-  // with an error of the system, or that is partial, is not kept: it may pass.
+  // Keeps and returns `node`; if another thread was faster, returns the node of that thread.
+  // Does not keep a node that is partial or has an error of the system, because a later look
+  // may find more.
   std::shared_ptr<const Node> Insert(std::string_view path, uint64_t version,
                                      std::shared_ptr<const Node> node);
 

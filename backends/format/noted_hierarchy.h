@@ -9,7 +9,7 @@
 
 namespace ndlfs::backends {
 
-// `hierarchy`, whose root has these notes besides its own. Without notes it is the same.
+// `hierarchy`, with these notes added to its root. Without notes it is the same object.
 std::shared_ptr<const Hierarchy> WithNotes(std::shared_ptr<const Hierarchy> hierarchy,
                                            std::vector<std::string> notes);
 

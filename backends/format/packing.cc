@@ -64,8 +64,8 @@ bool IsOfUnpacked(const Attributes& attributes, const model::Datatype& limit,
   return limit.size() < 8 && limit.size() > stored.size() && limit == factor->type;
 }
 
-// What an unpacked limit is when packed. Where rounding alone keeps it from an integer, it is
-// that: a number at the limit is valid.
+// The packed value of an unpacked limit. If only rounding keeps it from an integer, it is that
+// integer: a number at the limit is valid.
 model::Value Packed(const model::Value& limit, const Packing& packing, bool is_integer) {
   const double unpacked = *model::AsDouble(limit);
   const double packed = (unpacked - packing.offset.value_or(0)) / packing.scale.value_or(1);
@@ -184,8 +184,8 @@ bool HasNumbers(const model::Datatype& type) {
          type.kind() == model::Datatype::Kind::kFloat;
 }
 
-// Numbers of attributes in the type of the store, whose elements are read with a sign: 255 is
-// -1.
+// Converts numbers of attributes to the type of the store, whose elements are read with a sign:
+// 255 becomes -1.
 void ReadWithSign(const model::Datatype& stored, Packing& packing) {
   if (stored.kind() != model::Datatype::Kind::kInteger || stored.is_signed()) return;
   const model::WideInt all = model::WideInt{1} << (8 * stored.size());

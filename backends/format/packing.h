@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Packed numbers by the conventions of CF: what scale_factor, add_offset, _FillValue and the
-// like say, and the numbers that packed ones stand for. This is the one place that says which
-// elements of an array are missing: every view asks here.
+// Packed numbers by the conventions of CF: reads scale_factor, add_offset, _FillValue and the
+// like, and converts packed numbers. This is the one place that decides which elements of an
+// array are missing: every view asks here.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace ndlfs::backends {
 
-// What the attributes of an array say, in numbers of the store.
+// The attributes of an array about packing, in numbers of the store.
 struct Packing {
   bool is_unsigned = false;  // integers with a sign are read without one
   bool is_signed = false;    // integers without a sign are read with one
@@ -37,50 +37,48 @@ struct Packing {
   bool has_missing() const { return !missing.empty() || low || high; }
 };
 
-// nullopt where an attribute cannot be understood. A valid range holds for packed numbers,
-// unless it has the type of the unpacked ones: then `low` and `high` are what it is when
-// packed.
+// nullopt if an attribute cannot be understood. A valid range holds for packed numbers, unless
+// it has the type of the unpacked ones: then `low` and `high` are its packed limits.
 std::optional<Packing> ReadPacking(const Node& array);
 
 // The value that stands for missing elements, as `_FillValue` of netCDF does: that attribute
-// (also where it is text, as xarray writes it in Zarr v3), else the fill value of the storage
-// if Node::fill_is_missing says so, or if it is NaN. nullopt where there is none, or several.
-//
-// CF's coordinates are never missing. So a fill value of 0, which zarr-python writes unasked,
-// is an ordinary number in a dimension coordinate.
+// (even as text, which xarray writes in Zarr v3), else the fill value of the storage if
+// Node::fill_is_missing says so, or if it is NaN. nullopt if there is none, or several. CF's
+// coordinates are never missing. So a fill value of 0, which zarr-python writes unasked, is an
+// ordinary number in a dimension coordinate.
 std::optional<model::Value> FillValueOf(const Node& array);
 
 // FillValueOf(), else `missing_value` if that is one number: for formats that have room for
 // one.
 std::optional<model::Value> MissingValueOf(const Node& array);
 
-// Whether `attribute`, a limit of the valid range, is one of unpacked numbers. Then it must not
-// get the type of the packed ones, which would make it one of these.
+// Whether `attribute`, a limit of the valid range, is an unpacked number. Then it must not get
+// the type of the packed numbers, which would make it a packed one.
 bool IsLimitOfUnpacked(const Node& array, const model::Attribute& attribute);
 
-// The type that elements of `stored` are read as: with `_Unsigned`, integers have no sign.
+// The type in which elements of `stored` are read: with `_Unsigned`, integers have no sign.
 model::Datatype TypeAsRead(const Packing& packing, const model::Datatype& stored);
 
-// Adds the numbers of an attribute; none if there is no such attribute. False if it has
-// something else.
+// Adds the numbers of an attribute; none if there is no such attribute. False if the attribute
+// has other values.
 bool TakeNumbers(const std::vector<model::Attribute>& attributes, std::string_view name,
                  std::vector<model::Value>& numbers);
 
 // The names of the attributes that ReadPacking() heeds.
 const std::vector<std::string_view>& PackingAttributes();
 
-// Whether scale_factor and add_offset, as far as they are there, are float32.
+// Whether scale_factor and add_offset, as far as they exist, are float32.
 bool AreFactorsSingle(const std::vector<model::Attribute>& attributes);
 
 // Makes float32 (`is_single`) or float64 of numbers of the type `from`, which are read without
-// a sign if the packing says so; NaN where a number is missing. Null if `from` is no integer or
+// a sign if the packing says so; NaN if a number is missing. Null if `from` is no integer or
 // float of C++.
 std::shared_ptr<const ElementConverter> MakeUnpacker(const Packing& packing,
                                                      const model::Datatype& from,
                                                      bool is_single);
 
-// A number of an attribute in the type of the store. That of an array that is read without
-// signs may have one. nullopt where the type has no such number.
+// A number of an attribute in the type of the store. If the array is read without signs, the
+// number may have one. nullopt if the type has no such number.
 template <typename T>
 std::optional<T> AsStored(const model::Value& value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -103,7 +101,8 @@ std::optional<T> AsStored(const model::Value& value) {
   }
 }
 
-// What numbers of type T and limits are compared as: double has not all integers of 64 bits.
+// The type in which numbers of type T and limits are compared: double does not hold all
+// integers of 64 bits.
 template <typename T>
 using Comparable =
     std::conditional_t<std::is_integral_v<T> && sizeof(T) == 8, long double, double>;

@@ -13,10 +13,10 @@ namespace ndlfs::backends {
 
 // All elements of a small array, in C order and little-endian: coordinates that a format
 // compares before it shows an array. Elements must be of fixed size. kLimit for more than
-// `max_bytes`. Caches nothing. Everything else is read through cache/.
+// `max_bytes`. Caches nothing; all other elements are read through cache/.
 model::Result<Bytes> ReadElements(const ArraySource& source, uint64_t max_bytes);
 
-// The same of elements that the array begins with: those of its first chunk or, where chunks
+// The same for the elements that the array begins with: those of its first chunk or, if chunks
 // are not encoded, some of them. kLimit if the chunk has more than `max_bytes`. The array must
 // not be joined.
 model::Result<Bytes> ReadFirstElements(const ArraySource& source, uint64_t max_bytes);

@@ -6,12 +6,12 @@
 
 namespace ndlfs::backends {
 
-// A capability of an ArraySource (by dynamic_cast) whose data, and not only
-// its metadata, may have to be shown otherwise than they are stored.
+// A capability of an ArraySource (by dynamic_cast): its data, and not only its metadata, may
+// have to be shown otherwise than they are stored.
 class SourceNotes {
  public:
   virtual ~SourceNotes() = default;
-  // What reading has found so far: one line each, like Node::notes. Thread-safe.
+  // The notes on data that were read so far: one line each, like Node::notes. Thread-safe.
   virtual std::vector<std::string> notes() const = 0;
 };
 

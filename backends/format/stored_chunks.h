@@ -10,12 +10,12 @@
 
 namespace ndlfs::backends {
 
-// A capability of an ArraySource (by dynamic_cast) whose store can list the chunks that are
-// there, which may be few of very many.
+// A capability of an ArraySource (by dynamic_cast): its store can list the chunks that exist,
+// which may be few of very many.
 class StoredChunks {
  public:
   virtual ~StoredChunks() = default;
-  // The numbers in C order, ascending, of all chunks that may be there: all others are absent.
+  // The numbers in C order, ascending, of all chunks that may exist: all others are absent.
   // nullopt if a listing does not tell, or if there are more than `most` chunks.
   virtual model::Result<std::optional<std::vector<uint64_t>>> ListChunks(size_t most) const = 0;
 };

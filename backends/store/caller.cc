@@ -46,12 +46,12 @@ constexpr long kSetGroups = SYS_setgroups32;
 constexpr long kSetGroups = SYS_setgroups;
 #endif
 
-// Of the calling thread alone: the function of the C library sets those of all threads.
+// Changes the calling thread alone; the function of the C library changes all threads.
 int SetGroupsOfThread(const std::vector<gid_t>& groups) {
   return static_cast<int>(::syscall(kSetGroups, groups.size(), groups.data()));
 }
 
-// What this process is.
+// The identity of this process.
 struct Self {
   uid_t uid = ::geteuid();
   gid_t gid = ::getegid();

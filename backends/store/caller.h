@@ -29,15 +29,15 @@ struct Caller {
 };
 using CallerPtr = std::shared_ptr<const Caller>;
 
-// The caller with this identity: the same object, with the same id, as long as
-// anybody holds it. Thread-safe.
+// The caller with this identity: the same object, with the same id, while anybody holds it.
+// Thread-safe.
 CallerPtr FindCaller(uid_t uid, gid_t gid, std::vector<gid_t> groups);
 
 // This process itself, for files that it needs in order to serve callers at
 // all.
 const CallerPtr& SelfAsCaller();
 
-// Sets the caller for whom the calling thread works. Costs no system call: the thread takes the
+// Sets the caller that the calling thread works for. Costs no system call: the thread takes the
 // identity of the caller when it opens a file (see TakenIdentity). A thread that helps another
 // one makes a scope with the Current() of that thread.
 class CallerScope {
@@ -52,9 +52,9 @@ class CallerScope {
   // 0 outside of any scope.
   static uint64_t CurrentId();
 
-  // How often this thread was refused a file for lack of permission (EACCES). Code that makes
-  // something of several files, some of them optional, sees by this number whether one of them
-  // was refused.
+  // How often this thread was refused a file for lack of permission (EACCES). Code that reads
+  // several files, some of them optional, compares this number before and after, to see whether
+  // one of them was refused.
   static uint64_t denials();
   static void CountDenial();
 

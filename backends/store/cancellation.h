@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A request may end before its work does: its caller was killed, or it has waited for too long.
-// Long work looks here between its steps, and stops when nobody needs it any more.
+// Code that works for long checks between its steps, and stops when nobody needs the result any
+// more.
 #pragma once
 
 #include <atomic>
@@ -15,11 +16,11 @@ namespace ndlfs::backends {
 // Whether a request has ended. Thread-safe.
 class Cancellation {
  public:
-  // The work should stop soon. Cannot be taken back.
+  // The work should stop soon. Cannot be revoked.
   void Cancel() { is_cancelled_.store(true, std::memory_order_relaxed); }
   bool is_cancelled() const { return is_cancelled_.load(std::memory_order_relaxed); }
-  // The same, and nobody is going to try again: the work should stop in the middle of a chunk,
-  // too, although what it has decoded is lost.
+  // The same, and nobody is going to try again: the work should stop even in the middle of a
+  // chunk, although the decoded part is lost.
   void Abandon() {
     is_abandoned_.store(true, std::memory_order_relaxed);
     Cancel();

@@ -13,7 +13,7 @@
 
 namespace ndlfs::backends {
 
-// The tree of another source, all of it. Base of sources that do something else in one place.
+// Shows the whole tree of another source. Base of sources that differ from it in one respect.
 class ForwardingSource : public Source {
  public:
   explicit ForwardingSource(std::shared_ptr<const Source> source)

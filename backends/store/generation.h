@@ -27,7 +27,7 @@ class Generation {
   // whose generations have the same hash.
   uint64_t hash(uint64_t seed = 0) const;
 
-  // What OfTag() was given; empty if the generation was made of numbers.
+  // The argument of OfTag(); empty if the generation was made of numbers.
   std::string_view tag() const {
     const auto* tag = std::get_if<std::string>(&identity_);
     return tag == nullptr ? std::string_view() : *tag;

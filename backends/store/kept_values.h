@@ -7,14 +7,13 @@
 
 namespace ndlfs::backends {
 
-// A store that keeps on this machine what it has read of a slow source.
+// A store that keeps on this machine the bytes that it has read from a slow source.
 class KeptValues {
  public:
   virtual ~KeptValues() = default;
 
   // Whether both ends of a part of the value seem to be kept, in the version that was seen
-  // last. Then a read of it mostly takes one short answer of the source. Asks the source
-  // nothing.
+  // last. Then reading it mostly takes one short answer of the source. Does not ask the source.
   virtual bool IsKept(std::string_view key, const ByteRange& range) const = 0;
 };
 

@@ -8,16 +8,18 @@
 
 namespace ndlfs::backends {
 
-// The memory in which metadata are read and parsed, shared out among all threads. A parser
+// Shares out, among all threads, the memory in which metadata are read and parsed. A parser
 // takes a turn before it allocates, for the most that it may need:
-//   NDLFS_TRY(const auto turn, MetadataTurn::Take(kBytesOfTree * size));
-// What remains of the metadata afterwards counts for the caches that keep it.
 //
-// All turns together take kMost bytes. Half of that is for turns of kMost / 2 at most. The
-// other half is for one turn that needs more, of which there is one at a time: so nobody waits
-// for a directory of hundreds of megabytes but those who ask for another such directory. Users
-// (backends/store/caller.h) take turns; those of one user come in the order of their arrival.
-// Turns of less than kSmall bytes do not wait.
+//   NDLFS_TRY(const auto turn, MetadataTurn::Take(kBytesOfTree * size));
+//
+// The metadata that remain afterwards count for the caches that keep them.
+//
+// All turns together take kMost bytes. Half of that is for turns of up to kMost / 2. The other
+// half is for one larger turn at a time. So only those who ask for a directory of hundreds of
+// megabytes wait for another such directory. Users (backends/store/caller.h) take turns;
+// requests of one user come in the order of their arrival. Turns of less than kSmall bytes do
+// not wait.
 class MetadataTurn {
  public:
   static constexpr uint64_t kMost = uint64_t{48} << 20;
@@ -27,8 +29,8 @@ class MetadataTurn {
   // nobody waits for the answer any more (kCancelled).
   static model::Result<MetadataTurn> Take(uint64_t bytes);
 
-  // An index of more than this is read within its turn. A smaller one is better read before,
-  // because a source may take long to answer; with this many bytes the turn is for nothing.
+  // Read an index of more bytes within its turn. Read a smaller one before the turn, because a
+  // source may take long to answer, and so few bytes need no turn.
   static constexpr uint64_t kReadBeforeTurn = uint64_t{1} << 20;
   static constexpr uint64_t ForReading(uint64_t bytes) {
     return bytes > kReadBeforeTurn ? bytes : 0;
@@ -41,14 +43,14 @@ class MetadataTurn {
     std::swap(user_, other.user_);
     return *this;
   }
-  // On the thread that has taken it. The end of a large turn returns the free memory of the
-  // heap to the system.
+  // Call it on the thread that has taken the turn. The end of a large turn returns the free
+  // memory of the heap to the system.
   ~MetadataTurn();
 
  private:
   MetadataTurn(uint64_t bytes, uint64_t user) : bytes_(bytes), user_(user) {}
 
-  uint64_t bytes_;  // 0: it did not have to wait, and counts for nothing
+  uint64_t bytes_;  // 0: a turn that did not have to wait, and is not counted
   uint64_t user_;
 };
 

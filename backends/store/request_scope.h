@@ -13,10 +13,10 @@
 
 namespace ndlfs::backends {
 
-// Remembers what the calling thread has found out for one request, such as the metadata
-// files that a folder has, so that it is not looked up twice. The memory lasts as long
-// as the scope, and so each request looks again. Without a scope nothing is remembered.
-// An inner scope has a memory of its own.
+// Remembers what the calling thread has found out for one request, such as the metadata files
+// of a folder, so that nothing is looked up twice. The memory lasts as long as the scope, so
+// each request looks again. Without a scope nothing is remembered. An inner scope has a memory
+// of its own.
 class RequestScope {
  public:
   RequestScope();
@@ -29,14 +29,14 @@ class RequestScope {
   // Clears the innermost scope of the calling thread, so that the next look is newer
   // than the request. From then on its looks_anew() is true.
   static void ForgetAll();
-  // Whether looks for this request must not use what earlier requests have found out.
+  // Whether looks for this request must not use results of earlier requests.
   bool looks_anew() const { return anew_since_.has_value(); }
-  // Whether an answer from the time `when` may be used.
+  // Whether this request may use an answer from the time `when`.
   bool Takes(std::chrono::steady_clock::time_point when) const {
     return !anew_since_ || when >= *anew_since_;
   }
 
-  // What `owner` (a NewId()) has kept under `key`; null if nothing.
+  // The object that `owner` (a NewId()) has kept under `key`; null if there is none.
   template <typename T>
   std::shared_ptr<const T> Find(uint64_t owner, std::string_view key) const {
     const auto found = kept_.find({owner, std::string(key)});
@@ -44,8 +44,8 @@ class RequestScope {
   }
   void Keep(uint64_t owner, std::string_view key, std::shared_ptr<const void> found);
 
-  // The most objects in a scope, which forgets them all when there are more: a listing may
-  // look at very many folders.
+  // The most objects in a scope. It forgets all of them when there are more, because a listing
+  // may look at very many folders.
   static constexpr size_t kMost = 256;
 
  private:

@@ -32,20 +32,20 @@ struct FileId {
   bool operator==(const FileId&) const = default;
 };
 
-// What a source tells about a file or directory without reading it. A field
-// that it does not know is 0; only `mode` then has the bits of a file that
-// everybody may read.
+// The status of a file or directory, which a source tells without reading it. Fields that the
+// source does not know are 0, except `mode`, which then has the bits of a file that everybody
+// may read.
 struct FileStatus {
   FileKind kind = FileKind::kUnknown;
   uint32_t mode = 0;  // the permission bits of POSIX, without the type
   uint32_t uid = 0;
   uint32_t gid = 0;
-  uint64_t device_number = 0;  // of a device file
+  uint64_t device_number = 0;  // for a device file
   uint64_t size = 0;           // in bytes
   int64_t mtime_ns = 0;        // since 1970
   int64_t ctime_ns = 0;
   FileId id;
-  // For a file: if two versions are equal, so are the contents.
+  // For a file: equal versions have equal contents.
   Generation version;
 
   bool is_file() const { return kind == FileKind::kFile; }
@@ -73,10 +73,9 @@ class DirectoryListing {
   // Continues after the entry whose `next` was `position`; 0 is the beginning.
   virtual void Seek(int64_t position) = 0;
 
-  // The status of the entry that Next() gave last; a symbolic link is not
-  // followed. nullopt if there is nothing of that name any more. Costs less than
-  // Source::Stat() of the path, and no request to a server. A shared source may
-  // refuse (EACCES).
+  // The status of the entry that Next() returned last; a symbolic link is not followed. nullopt
+  // if the entry is gone. Costs less than Source::Stat() of the path, and no request to a
+  // server. A shared source may refuse (EACCES).
   virtual model::Result<std::optional<FileStatus>> StatEntry() = 0;
 };
 
@@ -90,29 +89,27 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  // The absolute path or the URL of the top, for messages and for files that
-  // refer to others by it.
+  // The absolute path or the URL of the top, for messages, and for files that refer to others
+  // by it.
   virtual const std::string& name() const = 0;
 
-  // Tells the files of this source apart from those of all others, together with their paths:
-  // with
-  // "/" and a path behind it, that of a file. Without secrets.
+  // A text that no other source has. Followed by "/" and a path, it identifies a file. Without
+  // secrets.
   virtual std::string identity() const { return name(); }
 
-  // The source that this one reads through; itself if there is no other one.
+  // The source that this one reads through; this one itself if it reads directly.
   virtual const Source& base() const { return *this; }
 
-  // As Store::ClockNs(), of the file system that the top is on.
+  // As Store::ClockNs(), for the file system of the top.
   virtual std::optional<int64_t> ClockNs() const;
 
   // Whether the tree may have symbolic links.
   virtual bool has_symlinks() const { return false; }
-  // Whether each look at a path is a request to a server. If so, stores are
-  // detected by the names of files, and files with other names are not looked
-  // into.
+  // Whether each look at a path is a request to a server. If so, stores are recognized by the
+  // names of files, and files with other names are not looked into.
   virtual bool looks_are_requests() const { return false; }
-  // Whether several users, who may not all read the same files, are shown what
-  // this source reads.
+  // Whether several users see what this source reads, although some of them may not read all of
+  // its files.
   virtual bool is_shared() const { return false; }
 
   // The status of the file at `path`; nullopt if there is none. With
@@ -120,9 +117,9 @@ class Source {
   virtual model::Result<std::optional<FileStatus>> Stat(std::string_view path,
                                                         Follow follow) const = 0;
 
-  // The caller is about to look at `path` (unless it is "") and for these documents, which make
-  // a directory a store. Where looks are requests, all whose answers are not known are sent
-  // together.
+  // Tells that the caller is about to look at `path` (unless it is "") and at these documents
+  // in it, which make a directory a store. If looks are requests, sends those whose answers are
+  // not known, all together.
   virtual void LookTogether(const std::string& /*path*/,
                             std::span<const std::string> /*documents*/) const {}
 
@@ -144,14 +141,12 @@ class Source {
   // the store has no keys.
   virtual std::shared_ptr<const Store> OpenStore(const std::string& path) const = 0;
 
-  // A store with the file at `path` as the value of its one key "". Looks at
-  // nothing before the first read. From then on the store reads only one version
-  // of the file: if the file changes, reads fail with kStale, so that bytes of
-  // two versions never mix. Stat("") tells that there is a new version; to read
-  // it, open the file again. Follow::kYes is for paths that a file names, which
-  // may lead through symbolic links. Other paths were found folder by folder, and
-  // had no links; for these a shared source does not follow a link that is there
-  // now.
+  // A store with the file at `path` as the value of its one key "". Looks at nothing before the
+  // first read. From then on the store reads only one version of the file: if the file changes,
+  // reads fail with kStale, so that bytes of two versions never mix. Stat("") tells that there
+  // is a new version; to read it, open the file again. Use Follow::kYes for a path that a file
+  // names; it may lead through symbolic links. Other paths were found folder by folder, and had
+  // no links; if one has a link now, a shared source does not follow it.
   virtual std::shared_ptr<const Store> OpenFile(const std::string& path,
                                                 Follow follow) const = 0;
   std::shared_ptr<const Store> OpenFile(const std::string& path) const {
@@ -165,15 +160,14 @@ class Source {
   // `path` for messages, see DescribeIn().
   std::string Describe(std::string_view path) const;
 
-  // The path below the top of the file that the file at `file_path` calls
-  // `name`. `name` is relative to the folder of that file, or begins with the
-  // name of the top. nullopt if it leads out of the tree; does not look at
-  // links.
+  // A file at `file_path` refers to another one as `name`: the path of that one below the top.
+  // `name` is relative to the folder of the first file, or begins with the name of the top.
+  // nullopt if it leads out of the tree; does not look at links.
   std::optional<std::string> Resolve(std::string_view file_path, std::string_view name) const;
 };
 
-// `path` of the source called `source_name` for messages: the top goes by the last part of
-// that name.
+// `path` of the source called `source_name` for messages: the last part of that name stands for
+// the top.
 std::string DescribeIn(const std::string& source_name, std::string_view path);
 
 }  // namespace ndlfs::backends

@@ -73,7 +73,7 @@ model::Failure BeyondLimit(uint64_t size, uint64_t limit) {
   return model::Limit("{} bytes, more than the limit of {}", size, limit);
 }
 
-// What `request` asks for, of the answer to `joined`, which asked for more.
+// The part for `request` of the answer to `joined`, which asked for more.
 model::Result<std::optional<Value>> Part(const Value& value, const ReadRequest& joined,
                                          const ReadRequest& request) {
   const ByteRange whole = joined.options.Clip(value.info.size);

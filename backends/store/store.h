@@ -18,22 +18,22 @@
 
 namespace ndlfs::backends {
 
-// Facts about a value that are known without reading it.
+// The facts about a value, which a store knows without reading it.
 struct ValueInfo {
   Generation generation;
   uint64_t size = 0;        // bytes
   int64_t modified_ns = 0;  // time of the last write, since 1970; 0: unknown
-  // When the value came to its place, although it was written before; 0: unknown.
+  // When the value came to its place, if it was written earlier; 0: unknown.
   int64_t placed_ns = 0;
-  // When the source was asked, if a store answers from memory; nullopt: it was asked now. This
+  // When the source told these facts, if a store answers from memory; nullopt: just now. This
   // is no fact about the value, and so is not compared.
   std::optional<std::chrono::steady_clock::time_point> told_at = std::nullopt;
   // False if a later version may get the same generation, because the source cannot tell its
-  // versions apart, or the value is too young for that. Nothing is kept on disk then. No fact
-  // about the value, and so not compared.
+  // versions apart, or the value is too young. Such a value is not kept on disk. This is no
+  // fact about the value either, and so is not compared.
   bool is_settled = true;
 
-  // The same of a part of the value, which has `part_size` bytes.
+  // The facts about a part of the value, which has `part_size` bytes.
   ValueInfo OfPart(uint64_t part_size) const {
     ValueInfo part = *this;
     part.size = part_size;
@@ -45,6 +45,7 @@ struct ValueInfo {
   }
 };
 
+// Some bytes of a value.
 struct ByteRange {
   static constexpr uint64_t kToEnd = std::numeric_limits<uint64_t>::max();
   uint64_t offset = 0;
@@ -59,8 +60,8 @@ struct ReadOptions {
   bool from_end = false;
   // If set, a value of another generation is refused (kStale).
   std::optional<Generation> if_match = std::nullopt;
-  // May be null. A store that has to wait for most bytes calls it if these are at hand, before
-  // `reserve` and once at most. The caller can wait in it until there is memory for them.
+  // May be null. Only a store that usually waits for its bytes calls it, if it has these bytes
+  // at hand: once at most, before `reserve`. The call may wait until there is memory for them.
   const std::function<void()>* at_hand = nullptr;
 
   // The range of these bytes in a value of `total_size` bytes.
@@ -73,9 +74,8 @@ struct ReadResult {
   ValueInfo info;    // of the whole value
 };
 
-// Gets the size of the value, before any byte of it is read, and returns the
-// memory to read into. No more bytes are read than have room there. An error
-// ends the read.
+// Gets the size of the value, before any byte of it is read, and returns the memory to read
+// into. The store reads no more bytes than have room there. An error ends the read.
 using Reserve = std::function<model::Result<ByteSpan>(uint64_t total_size)>;
 
 // Bytes of a value, and facts about the whole value.
@@ -93,10 +93,12 @@ struct ReadRequest {
   uint64_t limit = std::numeric_limits<uint64_t>::max();
 };
 
+// One child in a listing.
 struct StoreEntry {
   std::string name;
-  bool is_prefix;        // has children (a directory); otherwise a value
-  bool is_link = false;  // leads there, or may do so: what it leads to is not known for sure
+  bool is_prefix;  // has children (a directory); otherwise a value
+  // The entry is a link, or may be one, so that `is_prefix` is not known for sure.
+  bool is_link = false;
 };
 
 // A Store maps keys to bytes: a directory, a zip archive, a single file. Keys
@@ -108,11 +110,11 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Reads some bytes of the value at `key`. One call tells the bytes, the size of
-  // the whole value, and the version to which they belong. kStale if the value
-  // changes during the read. Without `if_match`, reads the present value. Returns
-  // nullopt without a call of `reserve` if there is no such key. Checks the result
-  // of DoRead(): one that contradicts itself is an error.
+  // Reads some bytes of the value at `key`, into memory that `reserve` provides. The result
+  // tells how many bytes were read, the size of the whole value, and the generation to which
+  // they belong. kStale if the value changes during the read. Without `if_match`, reads the
+  // present value. Returns nullopt without a call of `reserve` if there is no such key. Checks
+  // the result of DoRead(): one that contradicts itself is an error.
   model::Result<std::optional<ReadResult>> Read(std::string_view key,
                                                 const ReadOptions& options,
                                                 const Reserve& reserve) const;
@@ -134,39 +136,38 @@ class Store {
   // The size of the value in bytes, as Read() would find it.
   model::Result<std::optional<uint64_t>> Size(std::string_view key) const;
 
-  // Answers several requests, in their order. If requests for one key follow each
-  // other, all answers are from one version of its value, or kStale; those whose
-  // ranges adjoin or overlap take one read. A request that fails does not make
-  // others fail.
+  // Answers several requests, in their order. If requests for one key follow each other, all
+  // their answers are from one version of its value, or are kStale; ranges that adjoin or
+  // overlap take one read. A request that fails does not make others fail.
   virtual std::vector<model::Result<std::optional<Value>>> ReadMany(
       std::span<const ReadRequest> requests) const;
 
   // Whether each look at a key is a request to a server.
   virtual bool looks_are_requests() const { return false; }
-  // Whether reading a value in parts costs no more than reading it at once.
+  // Whether reading a value in several parts costs no more than reading all of it at once.
   virtual bool ReadsInParts() const { return false; }
 
   // The facts about the value at `key`; nullopt if there is no such key. Costs
   // no more than a stat().
   virtual model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const = 0;
 
-  // Stat() of several keys. Cheapest where keys of one folder follow each other.
+  // Stat() of several keys. Costs least if keys of one folder follow each other.
   virtual std::vector<model::Result<std::optional<ValueInfo>>> StatMany(
       std::span<const std::string_view> keys) const;
 
-  // For each of `entries`, which List() told of `prefix`, whether it holds a value called as
-  // one of `names` for sure. False says nothing, and Stat() finds out: only a store that knows
-  // a cheaper way for many looks here.
+  // For each of `entries`, which List() returned for `prefix`: whether it holds, for sure, a
+  // value with one of `names`. False says nothing; call Stat() to find out. Only stores with a
+  // cheaper way than many looks answer true.
   virtual std::vector<bool> KnownToHold(std::string_view /*prefix*/,
                                         std::span<const StoreEntry> entries,
                                         std::span<const std::string_view> /*names*/) const {
     return std::vector<bool>(entries.size());
   }
 
-  // The caller will look at the values of `names` below `prefix`, at those of `names_below` in
-  // each of its children if these are few and known already, and read those that are there.
-  // Without `names_below` it looks into none of them.
-  // Where looks are requests, those whose answers are not known are sent together.
+  // Tells that the caller will look at the values of `names` below `prefix`, and at those of
+  // `names_below` in each child of `prefix`, if these are few and known already, and will read
+  // the values that exist. Without `names_below` it looks into no child. If looks are requests,
+  // sends those whose answers are not known, all together.
   virtual void LookAhead(std::string_view /*prefix*/,
                          std::span<const std::string_view> /*names*/,
                          std::span<const std::string_view> /*names_below*/) const {}
@@ -176,8 +177,8 @@ class Store {
   virtual model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const = 0;
 
   // The present time by the clock that gives the values their times, in nanoseconds since 1970;
-  // nullopt if nobody knows that clock. It may be a little behind, and never ahead. Times of
-  // values are compared with this one, and not with the clock of this machine.
+  // nullopt if nobody knows that clock. It may be a little behind, and is never ahead. Compare
+  // times of values with this clock, and not with that of this machine.
   virtual std::optional<int64_t> ClockNs() const;
 
   // About how many bytes of memory the store takes for indexes of its keys, in
@@ -188,9 +189,8 @@ class Store {
   virtual std::string Describe(std::string_view key) const = 0;
 
  private:
-  // Read() for one kind of store. Calls `reserve` once, with the size of the value
-  // that the result has. Reads the range that options.Clip() tells, as far as the
-  // memory has room.
+  // Read() for one kind of store. Calls `reserve` once, with the size of the value in the
+  // result. Reads the range of options.Clip(), as far as the memory has room.
   virtual model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
                                                           const ReadOptions& options,
                                                           const Reserve& reserve) const = 0;

@@ -16,13 +16,13 @@ struct StoreKey {
   std::string key;
 };
 
-// A source that also opens files behind URLs, which documents in it name. Thread-safe.
+// A source that also opens files behind URLs that its documents name. Thread-safe.
 class UrlOpener {
  public:
   virtual ~UrlOpener() = default;
 
-  // The file behind `url`. Asks nobody before the first read. kUnsupported if the user has not
-  // allowed to ask for it.
+  // The file behind `url`. Sends nothing before the first read. kUnsupported if the user has
+  // not allowed this URL.
   virtual model::Result<StoreKey> FindUrl(std::string_view url) const = 0;
 };
 

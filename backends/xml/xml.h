@@ -12,13 +12,11 @@
 
 namespace ndlfs::backends {
 
-// What WalkXml() tells about an element that has ended. All of it is valid during the call
-// only.
+// An element that has ended, as WalkXml() reports it. All of it is valid during the call only.
 struct XmlElement {
   // The names from the top down, without name spaces: "ListBucketResult/Contents/Key".
   std::string_view path;
-  // The text in the element itself, entities resolved; that of elements in it is not part of
-  // it.
+  // The text directly in the element, entities resolved, without the text of elements in it.
   std::string_view text;
   // Names, also without name spaces, and values.
   std::span<const std::pair<std::string, std::string>> attributes = {};

@@ -87,7 +87,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kOtherNa
     {"fsck", "check"},
 }};
 
-// What people look for that other commands do together, or none.
+// Tasks that people look for and that several commands do together, or none.
 constexpr std::string_view kListing =
     "; ndlfs describe STORE lists the arrays of a store, ndlfs describe DIRECTORY the stores "
     "in it";
@@ -127,7 +127,7 @@ int UnknownCommand(std::string_view word) {
 
 // The argument that is a command of another program, with options of its own.
 constexpr std::string_view kCommandWords = "COMMAND";
-// What --help shows behind an argument that may be several words.
+// --help shows this behind an argument that may be several words.
 constexpr std::string_view kManyWords = "...";
 
 // The spellings of all options of a command: "-f", "--foreground".

@@ -12,16 +12,16 @@ namespace ndlfs::fs {
 
 struct CompletionOption {
   std::vector<std::string> names;    // "-f", "--foreground"
-  std::string argument;              // what its value is called; empty for a switch
+  std::string argument;              // the name of its value; empty for a switch
   std::string help;                  // one line
-  std::vector<std::string> choices;  // the values; empty where there is no list of them
+  std::vector<std::string> choices;  // the values; empty if there is no list of them
 };
 
 struct CompletionCommand {
   std::string name;
   std::string help;
   std::vector<CompletionOption> options;
-  bool takes_mounts = false;  // its argument is where ndlfs is mounted
+  bool takes_mounts = false;  // its argument is a mount point of ndlfs
 };
 
 // The whole script. Its user sources it, or puts it where the shell looks for it.

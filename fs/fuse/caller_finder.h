@@ -24,7 +24,7 @@ class CallerFinder {
   backends::CallerPtr Find(uid_t uid, gid_t gid, pid_t pid);
 
  private:
-  // A caller may have 65,536 groups.
+  // The most memory of the results: a caller may have 65,536 groups.
   static constexpr uint64_t kMostBytes = uint64_t{4} << 20;
 
   struct Known {
@@ -34,7 +34,7 @@ class CallerFinder {
   };
 
   model::Mutex mutex_;
-  // By thread and user.
+  // Results by thread and user.
   model::BoundedMap<uint64_t, Known> known_ GUARDED_BY(mutex_){kMostBytes};
 };
 

@@ -8,7 +8,7 @@
 
 namespace ndlfs::fs {
 
-// What a thread that waits for an answer is about to do.
+// The state of a thread that waits for an answer.
 enum class CallerState {
   kWaits,
   kIsAsked,  // it handles SIGINT, SIGTERM, SIGHUP or SIGQUIT, which has come
@@ -16,7 +16,7 @@ enum class CallerState {
 };
 
 // The state of the thread `tid` of this PID namespace, by /proc. kWaits if the system does not
-// tell: `tid` is 0, or the thread belongs to a namespace or a user that are hidden.
+// tell: `tid` is 0, or the thread belongs to a namespace or a user that is hidden.
 CallerState LookAtCaller(pid_t tid);
 
 // The text of a small file of /proc. Empty if it cannot be read: the process may end at any

@@ -16,15 +16,16 @@
 
 namespace ndlfs::fs {
 
-// The answer to one request of a listing: as many entries as have room in it.
+// The answer to one request of a listing: as many entries as it has room for.
 class DirectoryReply {
  public:
   enum class Form {
     kNames,           // with numbers and types
-    kWithAttributes,  // with room for what a lookup of each entry would tell
+    kWithAttributes,  // with room for the answer to a lookup of each entry
   };
-  // With `finds_attributes` that room is filled where no decoding is needed. What is left out
-  // the kernel looks up when a program asks for it. All that is referred to must outlive it.
+  // With `finds_attributes`, fills that room where no decoding is needed. The kernel looks up
+  // the entries without attributes when a program asks for them. All references must outlive
+  // the object.
   DirectoryReply(const FilesystemOptions& options, InodeTable& table,
                  const InodeTable::Inode& directory, size_t size, Form form,
                  bool finds_attributes);
@@ -32,23 +33,23 @@ class DirectoryReply {
   DirectoryReply(const DirectoryReply&) = delete;
   DirectoryReply& operator=(const DirectoryReply&) = delete;
 
-  // Returns false if it has not added `entry`: there is no room left, or the caller should
-  // not wait longer for the entries before.
+  // Returns false if it has not added `entry`: there is no room left, or the caller should not
+  // wait longer for the entries before.
   bool Add(const DirectoryEntry& entry, uint64_t next);
   void Send(PendingRequest& request);
 
  private:
   using Clock = std::chrono::steady_clock;
-  // The kernel offers as much room as for a read. Most folders need little of it, and of the
-  // others it asks again.
+  // The kernel offers as much room as for a read. Most folders need little of it; for the
+  // others the kernel asks again.
   static constexpr size_t kMostBytes = 64 << 10;
 
   // Both return the bytes that the entry takes; 0 if it does not fit.
   size_t AddName(const DirectoryEntry& entry, uint64_t next);
   size_t AddWithAttributes(const DirectoryEntry& entry, uint64_t next);
-  // Without a nodeid the kernel takes it for a name alone.
+  // Describes the entry. An entry without a nodeid is only a name for the kernel.
   fuse_entry_param Describe(const DirectoryEntry& entry);
-  // nullopt if only a lookup shall find its attributes.
+  // The attributes of the entry; nullopt if only a lookup is to find them.
   std::optional<fuse_entry_param> Find(const DirectoryEntry& entry);
   std::optional<fuse_entry_param> FindNode(const DirectoryEntry& entry);
 
@@ -59,8 +60,8 @@ class DirectoryReply {
   const size_t size_;
   const Form form_;
   const bool finds_attributes_;
-  std::optional<mode_t> listed_type_;  // that of the entry before
-  bool lists_type_ = false;            // whether its attributes are to be found
+  std::optional<mode_t> listed_type_;  // type of the entry before
+  bool lists_type_ = false;  // whether attributes of entries of that type are to be found
   const Clock::time_point begin_ = Clock::now();
   size_t used_ = 0;
   std::vector<fuse_ino_t> counted_;  // the nodeids in the buffer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the kernel gets to know of the nodes of the tree.
+// Tells the kernel about the nodes of the tree.
 #pragma once
 
 #include <sys/stat.h>
@@ -22,20 +22,20 @@ TreeNode& AsNode(const InodeTable::Inode& inode);
 struct ::stat ToStat(const FilesystemOptions& options, uint64_t ino,
                      const Attributes& attributes);
 
-// Of an entry of a listing only the inode number and the type are asked for.
+// The kernel asks only for the inode number and the type of an entry in a listing.
 struct ::stat ListedStat(const InodeTable& table, const InodeTable::Inode& directory,
                          const DirectoryEntry& entry);
 
-// How long, in seconds, the kernel may believe what a lookup of `name` has found.
+// How long, in seconds, the kernel may trust the result of a lookup of `name`.
 double TimeoutOf(const FilesystemOptions& options, const InodeTable::Inode& directory,
                  std::string_view name);
 
-// What the kernel gets to know of `node`, which was found in `parent`. It then has one more
-// lookup of the nodeid to forget.
+// The answer to a lookup that found `node` in `parent`. Counts the lookup: the kernel will
+// forget the nodeid once more.
 model::Result<fuse_entry_param> CountLookup(const FilesystemOptions& options, InodeTable& table,
                                             const InodeTable::Inode& parent,
                                             std::string_view name, TreeNodePtr node);
-// The same for a file that a listing of `parent` tells; nullopt if `parent` has been forgotten.
+// The same for a file in a listing of `parent`; nullopt if `parent` has been forgotten.
 std::optional<fuse_entry_param> CountListed(const FilesystemOptions& options, InodeTable& table,
                                             const InodeTable::Inode& parent,
                                             std::string_view name, const ListedFile& file);

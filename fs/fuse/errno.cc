@@ -13,8 +13,8 @@ int FromSystem(int sys_errno) {
     case ENOSYS:  // the kernel would never ask again
     case EINTR:
     case EAGAIN:
-    // A store that reaches out of the source, into a loop of links, or to what
-    // is no file: to who reads it, it is broken.
+    // Links or names of the store lead out of the source, into a loop, or to something that is
+    // no file. For a reader the store is broken.
     case EXDEV:
     case ELOOP:
     case ENXIO:

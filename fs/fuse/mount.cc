@@ -51,9 +51,9 @@ Freshness FreshnessOf(const MountOptions& options) {
       std::chrono::duration_cast<Freshness::Duration>(std::chrono::duration<double>(seconds)));
 }
 
-// Threads beside those that read. Such a thread answers requests that take no time, or should
-// take none. More of them would slow down all readers, because each request then wakes another
-// thread: see tests/bench/RESULTS.md.
+// Threads in addition to those that read. Such a thread answers requests that take no time, or
+// should take none. More of them would slow down all readers, because each request then wakes
+// another thread: see tests/bench/RESULTS.md.
 constexpr unsigned kSpareThreads = 1;
 
 // Requests that wait for a slow source have a thread each.
@@ -113,7 +113,7 @@ uint64_t MostOpenFiles() {
   return std::min(all - std::min(kOwnDescriptors, all / 2), kMostOpen);
 }
 
-// Of a source where each look is a request, only files with the name of a store are looked
+// If each look at the source is a request, only files whose name is that of a store are looked
 // into.
 Scope ScopeOf(const MountOptions& options, const RemotePlace& place) {
   const auto detection =
@@ -296,7 +296,7 @@ model::Result<void> Serve(const MountOptions& options, const MountPaths& paths,
   // A limit on the size of files is an answer of write(), no reason to die.
   std::signal(SIGXFSZ, SIG_IGN);
   RaiseDescriptorLimit();
-  // One file may refer to others beside it, where the mount point may be as well.
+  // One file may refer to others in its folder, and the mount point may be there as well.
   if (!paths.file.empty() && IsInside(options.mountpoint, paths.directory)) {
     backends::StayOnOneFilesystem();
   }

@@ -11,19 +11,18 @@
 
 namespace ndlfs::fs {
 
-// Mounts. In the foreground, serves until the mount ends. Otherwise starts a
-// process in the background that serves, and returns once the mount answers; in
-// the background process this function never returns. Call it before the
-// process has started any thread. The value is the exit status of the process.
-// The error is one line that tells a person why there is no mount.
+// Mounts. In the foreground, serves until the mount ends. Otherwise starts a process in the
+// background that serves, and returns once the mount answers; in that process this function
+// never returns. Call it before the process has started any thread. The value is the exit
+// status of the process. The error is one line that tells a person why there is no mount.
 model::Result<int> RunMount(const MountOptions& given);
 
 // Unmounts `path`, and waits, up to a minute, until the process that served it
 // has ended, too. Fails if `path` is not a mount of ndlfs.
 model::Result<void> RunUnmount(const std::string& path);
 
-// Takes away the mount of ndlfs at `path` whose process has been killed, although
-// programs may still have its files open. Refuses what is no mount of ndlfs.
+// Takes away the mount of ndlfs at `path` whose process has been killed, even if programs still
+// have its files open. Refuses a path that is no mount of ndlfs.
 model::Result<void> RemoveDeadMount(const std::string& path);
 
 }  // namespace ndlfs::fs

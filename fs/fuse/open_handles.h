@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Open files and directories, to which the kernel has handles between open and
-// release.
+// Open files and directories. The kernel has handles to them between open and release.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +20,9 @@ namespace ndlfs::fs {
 
 // Keeps objects of a class that inherits std::enable_shared_from_this. The handle of an object
 // is its address, so finding one takes no lock. The kernel uses a handle neither before it is
-// opened nor after it is released, but a request that was refused may still use the object: it
-// holds a pointer. The set lets go of objects that were never released. Thread-safe.
+// opened nor after it is released. But a request that was refused may still use the object; it
+// holds a pointer. Lets go of objects that were never released when the set is destroyed.
+// Thread-safe.
 template <typename T>
 class HandleSet {
  public:
@@ -32,7 +32,7 @@ class HandleSet {
     objects_.emplace(handle, std::move(object));
     return handle;
   }
-  // `handle` must be one of Add() that was not removed since.
+  // `handle` must come from Add(), and must not have been removed since.
   static std::shared_ptr<T> Get(uint64_t handle) {
     return reinterpret_cast<T*>(handle)->shared_from_this();
   }
@@ -102,8 +102,7 @@ class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
  private:
   static constexpr uint64_t kFirst = 2;  // behind "." and ".."
 
-  // The entry with the ordinal `next_`, without going on to another; null at
-  // the end.
+  // The entry with the ordinal `next_`, without moving on; null at the end.
   model::Result<const DirectoryEntry*> Peek() REQUIRES(mutex_);
   void Advance() REQUIRES(mutex_);
   model::Result<void> Seek(uint64_t offset) REQUIRES(mutex_);

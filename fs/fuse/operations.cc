@@ -178,8 +178,8 @@ struct Handlers {
   }
 
   // The attributes of a file that only a listing has told so far, if it would tell that version
-  // again. Whoever walks through a tree twice asks for those of every file in it: no node is
-  // made and kept for that.
+  // again. A program that walks through a tree twice asks for the attributes of every file in
+  // it; no node is made and kept for that.
   static std::optional<Attributes> StatListed(Filesystem& fs, const InodeTable::Inode& inode) {
     if (inode.object) return std::nullopt;
     const auto path = fs.table_.PathOf(inode.nodeid);
@@ -190,7 +190,7 @@ struct Handlers {
     return listed->attributes;
   }
 
-  // The node of a file that only a listing has told so far; nullopt if that version of it has
+  // The node of a file that only a listing has told so far; nullopt if that version of it is
   // gone.
   static std::optional<InodeTable::Inode> MakeListed(Filesystem& fs, fuse_ino_t nodeid) {
     const auto path = fs.table_.PathOf(nodeid);
@@ -206,12 +206,12 @@ struct Handlers {
     constexpr unsigned kWanted =
         FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_EXPORT_SUPPORT;
     conn->want |= conn->capable & kWanted;
-    // Of requests that are under way together, one that fails fails all: what
-    // could be read before it would be lost.
+    // With asynchronous direct I/O, one failed request of a read would fail the whole read, and
+    // the bytes that could be read before it would be lost.
     conn->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_DIO);
-    // Reads through the page cache are "background" requests, also those that somebody waits
-    // for. The queue needs to see all of them: the kernel gives them out in the order of their
-    // arrival, whoever they are of.
+    // Reads through the page cache are "background" requests, even those that a program waits
+    // for. The queue needs to see all of them, because the kernel hands them out in the order
+    // of their arrival, whichever user they belong to.
     conn->max_background = kMaxBackground;
     conn->congestion_threshold = kMaxReadAhead;
     conn->time_gran = 1;
@@ -281,8 +281,8 @@ struct Handlers {
     return {};
   }
 
-  // What decodes as much as a read takes turns with reads. What decodes much
-  // more keeps all processors busy for a while: reads go on meanwhile.
+  // A request that decodes as much as a read takes turns with reads. A request that decodes
+  // much more would keep all processors busy for a while, so reads go on meanwhile.
   static void FindSizeLater(Request& request, const InodeTable::Inode& directory,
                             const std::string& name, TreeNodePtr node) {
     const bool is_long = node->StatCost() == TreeNode::Cost::kScan;
@@ -477,7 +477,8 @@ struct Handlers {
       if (sound != 0) count = sound;
     }
     if (!count) {
-      // Whatever a read fails with, somebody got less than there is.
+      // Even errors that are ordinary elsewhere mean here that a program got less than there
+      // is.
       if (IsOrdinary(ToErrno(count.error()))) fs.Complain(count.error().message());
       return model::Propagate(std::move(count).error());
     }
@@ -488,9 +489,9 @@ struct Handlers {
     return {};
   }
 
-  // Of a read that failed, the bytes before the first page that cannot be read.
-  // For pages of its own the kernel does that itself, page by page, and takes
-  // fewer bytes than it asked for as the end of the file.
+  // After a failed read, reads the bytes before the first page that cannot be read. The kernel
+  // does this itself for pages of the page cache, page by page; there it would take fewer bytes
+  // than it asked for as the end of the file.
   static size_t ReadSoundPages(const FileHandle& handle, uint64_t offset,
                                backends::ByteSpan out) {
     size_t sound = 0;

@@ -38,24 +38,24 @@ struct FilesystemOptions {
   mode_t umask = 0;
   // How long the kernel may cache names and attributes, in seconds.
   double timeout = 1.0;
-  // The source never changes, so the kernel may cache listings, too.
+  // The source never changes, so the kernel may cache listings as well.
   bool immutable = false;
   // Inode numbers have 32 bits, for programs that know no others.
   bool inode32 = false;
   // How many reads may use a core at the same time.
   unsigned reads_at_once = 2;
-  // How many may run at once now, because they wait for a slow source. Called by any thread,
-  // and under a lock: must be quick.
+  // How many reads may run at once now, because they wait for a slow source. Called by any
+  // thread, and under a lock: must be quick.
   std::function<unsigned()> most_reads = {};
   // How many reads may wait for a slow source at once.
   unsigned most_running = 64;
   // After this time a request fails with ETIMEDOUT; zero: never.
   std::chrono::milliseconds answer_within{0};
-  // Other users than the one who mounts may use the mount. Each request then opens files of the
+  // Users other than the one who mounts may use the mount. Each request then opens files of the
   // source as its caller, so that the caller gets only what it may read.
   bool shared = false;
-  // What all users of a shared mount may have open, and the memory that it keeps: see
-  // OpenLimits::Options.
+  // How many files all users of a shared mount may have open, and how much memory these may
+  // keep: see OpenLimits::Options.
   uint64_t most_open = 1 << 16;
   uint64_t most_open_bytes = uint64_t{256} << 20;
   // The source, for statfs(), which describes its file system; null if it is no
@@ -66,8 +66,7 @@ struct FilesystemOptions {
 // The `userdata` of a FUSE session. Thread-safe.
 class Filesystem {
  public:
-  // Reports a failure that a person should know of, in one line. Called on any
-  // thread.
+  // Reports a failure that a person should know about, in one line. Called on any thread.
   using Report = std::function<void(std::string_view line)>;
 
   Filesystem(TreeNodePtr root, FilesystemOptions options, Report report);
@@ -80,18 +79,18 @@ class Filesystem {
   // `on_first_open` is called once, before the first file is opened.
   void set_on_first_open(std::function<void()> action) { on_first_open_ = std::move(action); }
 
-  // `wake` is called when Tick() should be called within some time. To be set before the first
+  // `wake` is called when Tick() should be called within some time. Set it before the first
   // request.
   void set_wake(const std::function<void(RequestQueue::Clock::duration within)>& wake) {
     wake_ = wake;
     queue_.set_wake(wake);
   }
-  // Looks after requests that wait, and gives back memory. Returns when to call it again;
-  // nullopt: when it is asked for.
+  // Attends to requests that wait, and gives back memory. Returns when to call it again;
+  // nullopt: when `wake` is called.
   std::optional<RequestQueue::Clock::duration> Tick(RequestQueue::Clock::time_point now);
 
-  // When requests run. The session calls its End() before it ends itself, as requests need it
-  // for their answers.
+  // The queue that decides when requests run. The session calls its End() before the session
+  // itself ends, because requests need the session for their answers.
   RequestQueue& queue() { return queue_; }
   const RequestQueue& queue() const { return queue_; }
 
@@ -107,7 +106,7 @@ class Filesystem {
 
   // Counts a failure, and reports it.
   void Complain(std::string_view line) noexcept;
-  // To be called after `count` more nodeids were forgotten.
+  // Call it after `count` more nodeids were forgotten.
   void NoteForgotten(size_t count);
 
   const FilesystemOptions options_;

@@ -31,7 +31,8 @@ PendingRequest::PendingRequest(fuse_req_t req, const fuse_ctx& context, RequestT
       nodeid_(nodeid) {}
 
 void PendingRequest::Refuse(int error) {
-  // What is decoded when the time is over goes on where another try would find it.
+  // After a timeout, the chunk that is being decoded is completed, because another try will
+  // find it.
   if (error != ETIMEDOUT) {
     cancellation_->Abandon();
   } else if (lane() == Lane::kRead) {

@@ -15,17 +15,17 @@
 
 namespace ndlfs::fs {
 
-// A request of the kernel. Whatever has an answer first gives it: a second answer would be the
-// end of libfuse.
+// A request of the kernel. Only the first answer is sent, because libfuse would not survive a
+// second one.
 class PendingRequest : public QueuedRequest {
  public:
   PendingRequest(fuse_req_t req, RequestTimes& times, Lane lane, uint64_t nodeid);
-  // Goes on with `begun` in another lane, and takes over the right to answer. If there is an
-  // answer already, this request has it, too.
+  // Continues `begun` in another lane, and takes over the right to answer. If there is an
+  // answer already, this request counts as answered, too.
   PendingRequest(PendingRequest& begun, Lane lane);
 
-  // Calls `reply` with the request, which it answers, unless there is an answer. False if this
-  // answer has not reached the kernel.
+  // Calls `reply` with the request, which it answers, unless there is an answer already. False
+  // if the answer did not reach the kernel.
   template <typename Reply>
   bool Answer(const Reply& reply) {
     if (is_answered_.exchange(true)) return false;
@@ -45,13 +45,13 @@ class PendingRequest : public QueuedRequest {
   Filesystem& fs() const { return fs_; }
   const fuse_ctx& context() const { return context_; }
   const std::shared_ptr<backends::Cancellation>& cancellation() const { return cancellation_; }
-  // The caller that opened the handle that is used: as with any file, access is checked when
-  // it is opened. If this is not set, it is the caller of the request.
+  // The caller that opened the handle in use: as with any file, access is checked when it is
+  // opened. If this is not set, the caller of the request counts.
   void set_opener(backends::CallerPtr opener) { opener_ = std::move(opener); }
   const std::optional<backends::CallerPtr>& opener() const { return opener_; }
 
  protected:
-  // Has the queue told of signals that the caller gets.
+  // Tells the queue about signals that the caller gets.
   void ListenToInterrupts();
 
  private:
@@ -60,7 +60,7 @@ class PendingRequest : public QueuedRequest {
 
   void ReportDelay() noexcept;
   void NoteSlow(Clock::time_point now) noexcept;
-  // Where it goes to in the mount: "/era5.zarr/t2m". Of a lookup, the folder.
+  // Where it goes to in the mount: "/era5.zarr/t2m". For a lookup, the folder.
   std::string Path() const;
 
   Filesystem& fs_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Checks that can be made before mounting.
+// Checks before mounting.
 #pragma once
 
 #include <string>
@@ -16,11 +16,10 @@ struct MountPaths : SourcePaths {
   std::string mountpoint;
 };
 
-// Resolves the paths of a mount. Refuses, with one line that says what to do about it: a
-// source that does not exist, or is neither a directory nor a file that is a store; a mount
-// point that does not exist, is not empty, or is in use; one of the two inside the other; a
-// system without FUSE. Takes
-// away a mount of ndlfs at the mount point whose process was killed.
+// Resolves the paths of a mount. Refuses, with one line that says what to do about it: a source
+// that does not exist, or is neither a directory nor a file that is a store; a mount point that
+// does not exist, is not empty, or is in use; one of the two inside the other; a system without
+// FUSE. Takes away a mount of ndlfs at the mount point whose process was killed.
 model::Result<MountPaths> CheckMount(const MountOptions& options);
 
 // Why /dev/fuse cannot be opened, from the errno of the attempt.

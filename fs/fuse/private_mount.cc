@@ -35,7 +35,7 @@ int Setting(const char* path) {
   return std::ifstream(path) >> value ? value : -1;
 }
 
-// What forbids user namespaces. The kernel gives the same few error numbers for
+// The reason why user namespaces are forbidden. The kernel uses the same few error numbers for
 // many reasons; its settings tell more.
 std::string WhyNoNamespaces(int error) {
   if (Setting("/proc/sys/kernel/unprivileged_userns_clone") == 0) {

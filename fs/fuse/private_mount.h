@@ -10,19 +10,19 @@
 
 namespace ndlfs::fs {
 
-// Where this process may mount without anybody else's seeing it.
+// The namespaces in which this process may mount without showing the mount to others.
 struct Namespaces {
-  // The process has got capabilities there by becoming the owner of a user
-  // namespace; it had none before.
+  // The process has got its capabilities by becoming the owner of a user namespace; it had none
+  // before.
   bool user = false;
-  // Mounts do not show in other namespaces. It is false in a chroot directory that is
-  // not a mount point.
+  // Mounts do not show in other namespaces. False in a chroot directory that is not a mount
+  // point.
   bool is_private = true;
 };
 
-// Gives this process, which must have one thread, a mount namespace of its own,
-// and also a user namespace if it needs that to get one. The user and the group
-// stay as they are. The error says what forbids it.
+// Gives this process, which must have one thread, a mount namespace of its own, and a user
+// namespace as well if it needs that to get one. The user and the group stay as they are. The
+// error says what forbids it.
 model::Result<Namespaces> EnterNamespaces();
 
 // A device for one mount. Opened in the namespace that is to have the mount.

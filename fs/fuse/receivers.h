@@ -18,10 +18,10 @@ struct fuse_session;
 namespace ndlfs::fs {
 
 // The threads that take requests from the kernel and serve them. libfuse's own loop has a fixed
-// number of these, all of which may be busy with requests that take long. This one adds a
-// thread whenever none has been free for some milliseconds, so that there is always one that
-// takes the next request. It has few threads otherwise: the kernel gives requests to all in
-// turn, and a thread that has slept for long is slow.
+// number of threads, and all of them may be busy with requests that take long. This class adds
+// a thread whenever none has been free for some milliseconds, so that one always takes the next
+// request. Otherwise it keeps few threads: the kernel gives requests to all in turn, and a
+// thread that has slept for long is slow.
 class Receivers {
  public:
   using Clock = std::chrono::steady_clock;
@@ -44,7 +44,7 @@ class Receivers {
   // Adds a thread if none is free. Returns when to call it again.
   std::optional<Clock::duration> Tick(Clock::time_point now) EXCLUDES(mutex_);
 
-  // Threads now.
+  // How many threads there are now.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
 
  private:
@@ -65,7 +65,7 @@ class Receivers {
   std::atomic<unsigned> free_{0};  // threads that wait for a request
   std::atomic<size_t> size_{0};
   std::atomic<bool> is_over_{false};
-  std::optional<Clock::time_point> none_free_since_;  // of Tick() alone
+  std::optional<Clock::time_point> none_free_since_;  // only Tick() uses it
   model::Mutex mutex_;
   std::list<Receiver> receivers_ GUARDED_BY(mutex_);
 };

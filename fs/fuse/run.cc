@@ -155,7 +155,7 @@ void PassOn(int signal) {
   if (running_command > 0) ::kill(static_cast<pid_t>(running_command), signal);
 }
 
-// Those of a terminal reach the command without us.
+// The terminal sends these signals to the command itself.
 constexpr std::array kTerminalSignals = {SIGINT, SIGQUIT};
 constexpr std::array kPassedSignals = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 

@@ -9,15 +9,15 @@
 
 namespace ndlfs::fs {
 
-// Runs `command` with a mount of `given.source` that only this command and the
-// programs that it starts see. An ordinary user needs a kernel with user
-// namespaces and the permission to open /dev/fuse for it, and nothing else.
-// `{}` in a word of the command is the mount point, which is also in the
-// environment as NDLFS_MOUNTPOINT. `given.mountpoint` is not used.
+// Runs `command` with a mount of `given.source` that only this command and the programs that it
+// starts see. An ordinary user needs a kernel with user namespaces and the permission to open
+// /dev/fuse, and nothing else. `{}` in a word of the command is the mount point, which is also
+// in the environment as NDLFS_MOUNTPOINT. `given.mountpoint` is not used.
 //
-// The value is the exit status of the command: 128 and the number of the signal
-// if one ended it, 127 if there is no such program, 126 if it cannot be run. The
-// mount stays for programs that the command has left in the background.
+// The value is the exit status of the command: 128 and the number of the signal if one ended
+// it, 127 if there is no such program, 126 if it cannot be run. The mount stays for programs
+// that the command has left in the background.
+//
 // Call it before the process has started any thread.
 model::Result<int> RunInMount(const MountOptions& given, std::vector<std::string> command);
 

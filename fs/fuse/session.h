@@ -19,7 +19,7 @@ struct SessionOptions {
   bool allow_other = false;
   // Threads that take requests; more are added while these are busy.
   unsigned threads = 2;
-  // The /dev/fuse of a mount that was made already, and is not ours to unmount.
+  // The /dev/fuse of a mount that was made already. The session does not unmount that mount.
   backends::UniqueFd device = {};
 };
 
@@ -34,23 +34,23 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Serves until the mount is unmounted, or the process gets SIGTERM, SIGINT or
-  // SIGHUP. Refuses the requests that have no answer yet, and waits for their work to end, but
-  // not for ever: see LastResort. To be called once.
+  // Serves until the mount is unmounted, or the process gets SIGTERM, SIGINT or SIGHUP. Then
+  // refuses the requests that have no answer yet, and waits for their work to end, but not for
+  // ever: see LastResort. Call it once.
   model::Result<void> Run();
 
  private:
   Session(SessionOptions options, Filesystem& filesystem)
       : options_(std::move(options)), filesystem_(filesystem) {}
 
-  // Takes the mount away, if it is still there, while requests may be at work.
+  // Takes the mount away, if it still exists, while requests may be at work.
   void EndMount();
 
   SessionOptions options_;
   Filesystem& filesystem_;
   fuse_session* session_ = nullptr;
   bool mounted_ = false;
-  bool is_given_ = false;  // the /dev/fuse is one that was given
+  bool is_given_ = false;  // the /dev/fuse was given by the caller
   bool handles_signals_ = false;
 };
 

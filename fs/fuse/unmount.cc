@@ -27,8 +27,8 @@ namespace {
 using model::BadInput;
 using model::Quote;
 
-// Like realpath(), but without asking the mount itself, whose process may be
-// gone: only the directory that it is in is resolved.
+// Like realpath(), but does not ask the mount itself, whose process may be gone: resolves only
+// the directory around it.
 std::string ResolveParent(const std::string& path) {
   std::string trimmed = path;
   while (trimmed.size() > 1 && trimmed.ends_with('/')) trimmed.pop_back();

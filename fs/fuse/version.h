@@ -5,7 +5,7 @@
 
 namespace ndlfs::fs {
 
-// What `ndlfs --version` prints: version, formats, codecs, libraries.
+// The output of `ndlfs --version`: version, formats, codecs, libraries.
 std::string VersionText();
 
 }  // namespace ndlfs::fs

@@ -9,15 +9,15 @@
 
 namespace ndlfs::fs {
 
-// The end of a pipe through which a process in the background tells the process
-// that started it whether it is ready.
+// One end of a pipe. Through it a process in the background tells the process that started it
+// whether it is ready.
 class Starter {
  public:
   explicit Starter(backends::UniqueFd pipe) : pipe_(std::move(pipe)) {}
 
   enum class Errors { kLetGo, kKeep };
-  // Ready: lets go of the terminal and the process group, but keeps standard error if `errors`
-  // says so, then of the starter. Once only; the process may be threaded by now.
+  // Tells that the process is ready. Leaves the terminal and the process group, but keeps
+  // standard error if `errors` says so. Call it once; the process may have threads by now.
   void Succeed(Errors errors = Errors::kLetGo);
   // Tells that the process will never be ready, because of `reason`.
   void Fail(const std::string& reason);
@@ -29,11 +29,11 @@ class Starter {
 // Waits at the other end, `fd`, for Succeed(), or for the reason of a failure.
 model::Result<void> WaitUntilStarted(int fd);
 
-// Runs `work` in a new process, which works in "/", and continues after this one ends. Until it
+// Runs `work` in a new process, which works in "/" and continues after this one ends. Until it
 // calls Succeed(), it is in the process group of the caller and has its terminal. Returns when
-// `work` has called Succeed(), or with the reason why it has not. Call it before any thread is
-// started: fork() copies only the thread that calls it. Never returns in the new process, which
-// exits with the result of `work`.
+// `work` has called Succeed(), or with the reason why it did not. Call it before any thread is
+// started, because fork() copies only the thread that calls it. Never returns in the new
+// process, which exits with the result of `work`.
 model::Result<void> RunInBackground(const std::function<int(Starter&)>& work);
 
 }  // namespace ndlfs::fs

@@ -10,15 +10,15 @@
 
 namespace ndlfs::fs {
 
-// Reads of an open file that had no answer in time. When the kernel has asked for several pages
-// ahead of a program and gets an error, it asks once more for the page that the program waits
-// for. The program has waited long enough by then: the same error answers the second request,
-// too. Thread-safe.
+// The reads of an open file that had no answer in time. When the kernel has asked for several
+// pages ahead of a program and gets an error, it asks once more for the page that the program
+// waits for. The program has waited long enough by then: the second request gets the same
+// error. Thread-safe.
 class LateReads {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // To be called before the kernel gets the error.
+  // Call it before the kernel gets the error.
   void Note(uint64_t offset, uint64_t size, Clock::time_point now) EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
     DropOld(now);
@@ -26,8 +26,8 @@ class LateReads {
     has_some_ = true;
   }
 
-  // Whether a read follows one that was late just now, and is part of it. Of each one it is
-  // told once: when a program tries again, that is a read like others.
+  // Whether this read follows one that was late just now, and is part of it. Answers true once
+  // for each late read: when a program tries again, that is a read like others.
   bool Take(uint64_t offset, uint64_t size, Clock::time_point now) EXCLUDES(mutex_) {
     if (!has_some_) return false;
     const model::MutexLock lock(mutex_);

@@ -10,17 +10,16 @@ namespace ndlfs::fs {
 
 enum class LogTarget { kStandardError, kSystemLog };
 
-// What every entry of a journal says in addition to its message.
+// The fields of every entry of a journal, in addition to its message.
 struct LogContext {
   std::string source;
   std::string mountpoint;
 };
 
-// Sends the log of this process to `file`, or to `target` where that is empty.
-// The journal of systemd gets entries with fields: if there is one it is the
-// system log, and also where standard error leads to it.
-// The directory of `file` must be there; the file need not.
-// `level` is as in MountOptions. Starts no thread.
+// Sends the log of this process to `file` or, if that is empty, to `target`. If there is a
+// journal of systemd, it is the system log, and gets entries with fields; so it does if
+// standard error leads to it. The directory of `file` must exist; the file need not. `level` is
+// as in MountOptions. Starts no thread.
 model::Result<void> StartLog(const std::string& file, LogTarget target,
                              const std::string& level, const LogContext& context = {});
 

@@ -11,18 +11,19 @@
 namespace ndlfs::fs {
 
 // Remembers which threads of programs look up the files that they list. `du` does, and a
-// listing that gives it the attributes of all files saves a request for each. `find` does not,
-// and the attributes would be found in vain. A guess: threads may share a place here.
+// listing that tells it the attributes of all files saves a request for each. `find` does not,
+// and the attributes would be found in vain. This is a guess: threads may share a place here.
 // Thread-safe.
 class LookupHabits {
  public:
-  // The thread `caller` has looked up a file in a folder.
+  // Notes that the thread `caller` has looked up a file in a folder.
   void NoteLookup(pid_t caller) {
     Place(caller).store(Entry(caller, kListings), std::memory_order_relaxed);
   }
 
-  // `caller` begins to list a folder. Whether it will probably look up the files in it. After
-  // some listings the answer is no once, because lookups show only where it is no.
+  // Called when `caller` begins to list a folder. Returns whether it will probably look up the
+  // files in it. After some listings returns false once, because lookups are only seen after a
+  // listing without attributes.
   bool ExpectsLookups(pid_t caller) {
     std::atomic<uint64_t>& place = Place(caller);
     const uint64_t entry = place.load(std::memory_order_relaxed);
@@ -42,7 +43,8 @@ class LookupHabits {
     return places_[static_cast<uint32_t>(caller) % places_.size()];
   }
 
-  // Each the id of a thread and the number of listings for which the answer is yes.
+  // Each place has the id of a thread and the number of listings for which the answer is still
+  // true.
   std::array<std::atomic<uint64_t>, 256> places_{};
 };
 

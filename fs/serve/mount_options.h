@@ -13,7 +13,7 @@
 
 namespace ndlfs::fs {
 
-// What a mount shows, and how.
+// The options of a mount.
 struct MountOptions {
   std::string source;  // a path, or a URL
   std::string mountpoint;
@@ -29,12 +29,11 @@ struct MountOptions {
   unsigned fetches = 64;
   // After so many seconds a request fails with ETIMEDOUT; 0: never.
   double timeout_seconds = 30.0;
-  // Let other users than the one who mounts see the files, with the
-  // permissions that the files have.
+  // Let users other than the one who mounts see the files, with the permissions that the files
+  // have.
   bool allow_other = false;
 
-  // Replace the owner and the group of all files, and remove permissions from
-  // them.
+  // Replace the owner and the group of all files, and remove permissions from them.
   std::optional<uid_t> uid;
   std::optional<gid_t> gid;
   std::optional<mode_t> umask;
@@ -57,11 +56,10 @@ struct MountOptions {
   // do not have that file.
   uint64_t max_scan = uint64_t{1} << 30;
 
-  // The short name of a view of groups that stores are shown as; empty: as folders.
+  // The short name of the view of groups in which stores are shown; empty: as folders.
   std::string as;
 
-  // For a source that is a URL. `requests` and `trusts_looks_for` follow from the options
-  // above.
+  // For a source that is a URL. The options above determine `requests` and `trusts_looks_for`.
   RemoteAccess remote;
 
   // Which views a listing shows.

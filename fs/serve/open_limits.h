@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How much the open files of each user of a shared mount may take.
+// Limits for the open files of each user of a shared mount.
 #pragma once
 
 #include <sys/types.h>
@@ -22,21 +22,21 @@ namespace ndlfs::fs {
 class OpenLimits {
  public:
   struct Options {
-    // Without limits: the mount is for one user only.
+    // If false, there are no limits, because the mount is for one user only.
     bool shared = false;
     // Open files and directories of all users. Each may take a descriptor.
     uint64_t most_open = 0;
-    // Memory that these keep. A user may always have a sixteenth of it, and one open file
-    // whatever that keeps.
+    // The memory that open files may keep. A user may always have a sixteenth of it, and one
+    // open file however much that file keeps.
     uint64_t most_bytes = 0;
   };
 
   struct Stats {
-    uint64_t bytes = 0;    // that open files keep, on a shared mount
+    uint64_t bytes = 0;    // memory of open files, on a shared mount
     uint64_t refused = 0;  // files that were not opened because of the limits
   };
 
-  // The place of one open file or directory. Gives back what it has when it is destroyed.
+  // The place of one open file or directory. The destructor gives back what it has taken.
   class Place {
    public:
     Place() = default;
@@ -47,8 +47,8 @@ class OpenLimits {
     Place& operator=(Place&&) = delete;
     ~Place();
 
-    // Counts what the file keeps in memory. To be called once at most. False if that is more
-    // than the user may have: the file must not stay open.
+    // Counts the objects that the file keeps in memory. Call it once at most. False if they are
+    // more than the user may have: then the file must not stay open.
     bool Keep(std::vector<KeptObject> objects);
 
    private:
@@ -62,7 +62,7 @@ class OpenLimits {
 
   explicit OpenLimits(const Options& options) : options_(options) {}
 
-  // To be called before a file is opened. nullopt if `user` has too many open files.
+  // Call it before a file is opened. nullopt if `user` has too many open files.
   std::optional<Place> Take(uid_t user) EXCLUDES(mutex_);
 
   Stats stats() const EXCLUDES(mutex_);
@@ -70,7 +70,7 @@ class OpenLimits {
  private:
   struct Kept {
     uint64_t bytes = 0;
-    uint64_t files = 0;  // that keep it
+    uint64_t files = 0;  // open files that keep the object
   };
   struct User {
     uint64_t open = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// From a URL on the command line to the files behind it.
+// Opens the files behind a URL on the command line.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ class BlockCache;
 
 namespace ndlfs::fs {
 
-// What one server was asked.
+// Counts the requests to one server.
 struct EndpointStatistics {
   uint64_t requests = 0;
   uint64_t bytes = 0;
   uint64_t retries = 0;
   uint64_t failures = 0;
-  uint64_t answers = 0;       // of which the head has come
-  double answer_seconds = 0;  // from the request to the head, of all of these
+  uint64_t answers = 0;       // answers whose head has come
+  double answer_seconds = 0;  // time from the request to the head, the sum of all `answers`
 };
 
 // A directory behind a URL, or a file in one.
 struct RemotePlace {
   std::shared_ptr<const backends::Source> source;
   std::string file;  // its name in the source; empty if the URL is that of a directory
-  // By server: "https://example.org". Those count too that references in documents lead to.
-  // Null if no server may be asked. Thread-safe.
+  // Statistics by server ("https://example.org"), including servers that references in
+  // documents lead to. Null if no server may be asked. Thread-safe.
   std::function<std::map<std::string, EndpointStatistics>()> statistics;
   std::shared_ptr<const backends::BlockCache> block_cache = nullptr;  // null: none
   // Bytes that all servers have sent so far. Null if none is asked. Thread-safe.
@@ -47,7 +47,7 @@ struct RemotePlace {
 model::Result<void> AddBlockCache(RemotePlace& place, const RemoteAccess& access);
 // The directory at `path` of this machine, read through that cache; `is_shared` as for
 // LocalSource::Open(). Documents there may name files behind the URLs that `access` allows,
-// unless the source is shared: all users would use the keys of one of them.
+// unless the source is shared, because all users would use the keys of one of them.
 model::Result<RemotePlace> OpenLocal(const std::string& path, bool is_shared,
                                      const RemoteAccess& access);
 // Whether the directory of the cache can be used; makes it if there is none.
@@ -60,13 +60,13 @@ bool IsUrl(std::string_view text);
 // machine.
 std::string ShownUrl(std::string_view url);
 
-// What is behind `url`, by its scheme: http, https or s3. Asks the server whether there is
-// something, and so starts a thread: not before the process goes to the background. Errors: the
-// URL or an option is wrong, this build reads no such URLs, nothing is there (kIo, ENOENT), or
-// the server does not answer.
+// Opens `url`, by its scheme: http, https or s3. Asks the server whether it exists, and so
+// starts a thread: do not call it before the process goes to the background. Errors: the URL or
+// an option is wrong, this build reads no such URLs, nothing is there (kIo, ENOENT), or the
+// server does not answer.
 model::Result<RemotePlace> OpenUrl(const std::string& url, const RemoteAccess& access);
 
-// What can be told about `url` and `access` without a request.
+// Checks `url` and `access` as far as that takes no request.
 model::Result<void> CheckUrl(const std::string& url, const RemoteAccess& access);
 
 }  // namespace ndlfs::fs

@@ -9,8 +9,7 @@
 
 namespace ndlfs::fs {
 
-// The counters that `.ndlfs` shows. Times are those from the arrival of a request to its
-// answer.
+// The counters that `.ndlfs` shows. Times are from the arrival of a request to its answer.
 struct OperationCounts {
   RequestTimes lookup;
   RequestTimes getattr;

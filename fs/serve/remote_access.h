@@ -11,19 +11,19 @@ namespace ndlfs::fs {
 
 // How to reach the servers of a source that is a URL.
 struct RemoteAccess {
-  std::string ca_file;     // PEM certificates to trust instead of the system's; empty: those
+  std::string ca_file;     // PEM certificates to trust; empty: those of the system
   std::string token_file;  // holds a bearer token for HTTP; empty: none
-  std::string endpoint;    // URL of the S3 server; empty: as the AWS tools are told
-  std::string region;      // of the bucket; empty: found out
+  std::string endpoint;    // URL of the S3 server; empty: from the settings of the AWS tools
+  std::string region;      // region of the bucket; empty: found out
   bool signs_requests = true;  // to S3
   bool requester_pays = false;
   // Prefixes of the URLs that redirects, and references in documents, may lead to.
   std::vector<std::string> allow_urls;
-  std::string allow_urls_text;  // the same as it was given
+  std::string allow_urls_text;  // the same as the user gave it
   // The most time for one request with its retries.
   std::chrono::milliseconds timeout{30'000};
   unsigned requests = 64;  // under way at once
-  // Directory for blocks of files, also of sources that are no URLs; empty: none.
+  // Directory for blocks of files; also used for sources that are no URLs. Empty: none.
   std::string block_cache;
   uint64_t block_cache_size = uint64_t{10} << 30;  // bytes
   // How long answers about names are trusted; nullopt: for ever.

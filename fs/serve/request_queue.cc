@@ -83,7 +83,8 @@ void RequestQueue::Run(QueuedRequestPtr request) {
       refusal = ENOTCONN;
     } else if (MayRun(request->lane_, user)) {
       Begin(*request, user);
-      // Of the threads that bring requests, enough remain that do.
+      // A thread that brings requests runs this one itself only if enough others remain that
+      // bring them.
       is_here = request->lane_ == Lane::kLook ||
                 (request->lane_ == Lane::kRead && reads_here_ < options_.reads_at_once) ||
                 !GiveToHelper(turn);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// When a request runs, on which thread, and for how long its caller waits at most. Knows
+// Decides when a request runs, on which thread, and how long its caller waits at most. Knows
 // nothing of FUSE.
 #pragma once
 
@@ -26,7 +26,7 @@ namespace ndlfs::fs {
 
 class RequestQueue;
 
-// What a request needs, and so which others it waits for.
+// The resources that a request needs, and so which other requests it waits for.
 enum class Lane {
   kLook,  // mostly a few system calls: names, attributes, listings, opening a store
   kRead,  // decodes as much as a read does
@@ -48,7 +48,7 @@ class QueuedRequest {
   // Does the work and answers. Called once at most. Must not throw.
   virtual void Run() = 0;
   // Answers with `error` unless there is an answer already. May be called while Run() runs, and
-  // more than once; by End() under the lock of the queue. Must be quick. Must not throw.
+  // more than once; End() calls it under the lock of the queue. Must be quick. Must not throw.
   virtual void Refuse(int error) = 0;
   // Whether the caller still waits. Called now and then, without a lock.
   virtual bool IsWanted() { return true; }
@@ -65,31 +65,30 @@ class QueuedRequest {
   const uid_t user_;
   const Lane lane_;
   const Clock::time_point arrival_;
-  // All below is guarded by the mutex of the queue.
+  // The mutex of the queue guards all members below.
   State state_ = State::kNew;
-  bool is_open_ = false;  // in RequestQueue::open_: nobody has refused it, and it is not done
-  List::iterator place_;  // there
-  List::iterator turn_;   // in the list of waiting ones of its user
+  bool is_open_ = false;                  // in RequestQueue::open_: not refused, and not done
+  List::iterator place_;                  // its place there
+  List::iterator turn_;                   // its place among the waiting requests of its user
   Clock::time_point checked_ = arrival_;  // when IsWanted() was last asked
   size_t number_ = 0;                     // while it runs: its index in RequestQueue::running_
   bool is_here_ = false;                  // runs on the thread that brought it
-  // Whether the thread that runs it hardly works, as far as the last look could tell.
+  // Whether the thread that runs it seemed to do hardly any work at the last look.
   bool is_stuck_ = false;
   clockid_t thread_clock_ = CLOCK_MONOTONIC;
   std::optional<std::pair<Clock::time_point, int64_t>> sample_;  // of the thread's time
 };
 using QueuedRequestPtr = std::shared_ptr<QueuedRequest>;
 
-// Runs requests, so that nobody waits for the requests of another user, and every request gets
+// Runs requests, so that no user waits for the requests of another user, and every request gets
 // an answer in time. Thread-safe.
 //
-// Looks run at once, on the thread that brings them, unless their user has many under way.
-//
-// Of the reads only some run at once, as they need a core and memory; the others wait without a
-// thread. A user with no read under way may always start one. Users take turns: a user with a
-// hundred waiting reads keeps another one waiting for one of them. Reads that run without
-// working, because the source is slow, leave their place to others. The same goes for scans, of
-// which one runs at a time.
+// Looks run at once, on the thread that brings them, unless their user has many under way. Only
+// some reads run at once, because they need a core and memory; the others wait without a
+// thread. A user with no read under way may always start one. Users take turns: a hundred
+// waiting reads of one user delay another user by one read. Reads that run without working,
+// because the source is slow, leave their place to others. The same holds for scans, but only
+// one of them runs at a time.
 class RequestQueue {
  public:
   using Clock = QueuedRequest::Clock;
@@ -100,23 +99,23 @@ class RequestQueue {
     // How many reads may run at once now, because they wait for a slow source. Called by any
     // thread, and under a lock: must be quick. May be empty.
     std::function<unsigned()> most_reads = {};
-    // Requests of a lane that run at once, working or not. A user on a shared mount gets three
-    // quarters of these at most.
+    // How many requests of a lane run at once, working or not. A user on a shared mount gets
+    // three quarters of these at most.
     unsigned most_running = 64;
     // Several users share the mount.
     bool shared = false;
     // After this time a request is refused with ETIMEDOUT; zero: never.
     Clock::duration timeout = {};
-    // Requests of one user on a shared mount that may wait. More are refused with EBUSY.
+    // How many requests of one user on a shared mount may wait. More are refused with EBUSY.
     size_t most_waiting = 4096;
   };
 
   struct Stats {
     uint64_t waiting = 0;       // now
-    uint64_t running = 0;       // now; of these
-    uint64_t abandoned = 0;     // were refused already, and still run
-    uint64_t waited = 0;        // requests that had to wait for their turn, and
-    double waited_seconds = 0;  // how long together
+    uint64_t running = 0;       // now
+    uint64_t abandoned = 0;     // those of `running` that were refused already
+    uint64_t waited = 0;        // requests that had to wait for their turn
+    double waited_seconds = 0;  // the sum of their waiting times
     uint64_t timed_out = 0;
     uint64_t interrupted = 0;
     uint64_t crowded_out = 0;  // refused because too many of their user waited
@@ -127,7 +126,7 @@ class RequestQueue {
   RequestQueue(const RequestQueue&) = delete;
   RequestQueue& operator=(const RequestQueue&) = delete;
 
-  // Is called when Tick() should be called within some time. To be set before the first Run().
+  // Called when Tick() should be called within some time. Set it before the first Run().
   void set_wake(std::function<void(Clock::duration within)> wake) { wake_ = std::move(wake); }
 
   // Runs `request` on this thread, and then others that have begun to wait meanwhile; or leaves
@@ -135,17 +134,17 @@ class RequestQueue {
   // not be.
   void Run(QueuedRequestPtr request);
 
-  // The caller of this request, if it is one that is unanswered, got a signal. The pointer is
-  // not followed.
+  // Tells that the caller of `request` got a signal. Has no effect unless it is an unanswered
+  // request of the queue; the pointer is not dereferenced.
   void NoteInterrupt(const QueuedRequest* request) EXCLUDES(mutex_);
 
   // Refuses requests that have waited too long, or that nobody waits for, and starts others in
-  // place of those that are stuck. Returns when to call it again; nullopt: not before a request
-  // has come.
+  // place of those that are stuck. Returns when to call it again; nullopt: not before the next
+  // request.
   std::optional<Clock::duration> Tick(Clock::time_point now);
 
-  // Refuses all requests with ENOTCONN, also those that were refused before and still run, and
-  // waits for those that run on threads of the queue. Later ones are refused at once.
+  // Refuses all requests with ENOTCONN, even those that were refused before and still run.
+  // Waits for those that run on threads of the queue. Later requests are refused at once.
   void End() EXCLUDES(mutex_);
 
   Stats stats() const EXCLUDES(mutex_);
@@ -171,10 +170,10 @@ class RequestQueue {
   void DropIfIdle(uid_t user) REQUIRES(mutex_);
   // Runs a request that counts as running, and then those that wait in its lane.
   void RunAll(QueuedRequestPtr request);
-  // `request` has run; the next one in its lane.
+  // Called when `request` has run. Returns the next one in its lane.
   QueuedRequestPtr Finish(QueuedRequest& request) EXCLUDES(mutex_);
-  // Leaves a request that counts as running, in `node`, to a thread of the queue. False if the
-  // system has no thread.
+  // Leaves the request in `node`, which counts as running, to a thread of the queue. False if
+  // the system has no thread.
   bool GiveToHelper(List& node) REQUIRES(mutex_);
   void Help() EXCLUDES(mutex_);
   // Refuses `request`, unless it has ended.
@@ -187,18 +186,18 @@ class RequestQueue {
   const Options options_;
   std::function<void(Clock::duration)> wake_;
   mutable model::Mutex mutex_;
-  List open_ GUARDED_BY(mutex_);  // unanswered ones, by arrival
+  List open_ GUARDED_BY(mutex_);  // unanswered requests, by arrival
   std::vector<QueuedRequest*> running_ GUARDED_BY(mutex_);
   std::map<uid_t, User> users_ GUARDED_BY(mutex_);
   std::array<uid_t, kLanes> last_ GUARDED_BY(mutex_) = {};  // the user whose turn was last
   std::array<unsigned, kLanes> running_in_ GUARDED_BY(mutex_) = {};
   std::array<unsigned, kLanes> stuck_in_ GUARDED_BY(mutex_) = {};
-  unsigned reads_here_ GUARDED_BY(mutex_) = 0;  // on threads that have brought them
+  unsigned reads_here_ GUARDED_BY(mutex_) = 0;  // reads on threads that have brought them
   size_t waiting_ GUARDED_BY(mutex_) = 0;
   Stats stats_ GUARDED_BY(mutex_);
 
   // Threads of the queue.
-  List ready_ GUARDED_BY(mutex_);  // requests that they are to run
+  List ready_ GUARDED_BY(mutex_);  // requests for these threads to run
   unsigned idle_helpers_ GUARDED_BY(mutex_) = 0;
   std::list<std::thread> helpers_ GUARDED_BY(mutex_);
   std::list<std::thread> finished_ GUARDED_BY(mutex_);  // to be joined

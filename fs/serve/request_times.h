@@ -9,14 +9,14 @@
 
 namespace ndlfs::fs {
 
-// How many requests of one kind there were, and how long they took. Thread-safe; what it
-// counts is not ordered with anything else.
+// How many requests of one kind there were, and how long they took. Thread-safe; the counts are
+// not ordered with anything else.
 class RequestTimes {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // The longest time of each class but the last, which has no limit: four times that of
-  // the class before.
+  // The longest time of each class, four times that of the class before. The last class has no
+  // limit.
   static constexpr size_t kClasses = 13;
   static constexpr std::chrono::microseconds kFirst{10};
   static constexpr std::chrono::microseconds LongestOf(size_t time_class) {
@@ -25,7 +25,7 @@ class RequestTimes {
 
   struct Snapshot {
     std::array<uint64_t, kClasses> counts = {};
-    double seconds = 0;  // of all together
+    double seconds = 0;  // the sum of all
 
     uint64_t total() const {
       uint64_t sum = 0;
@@ -34,9 +34,9 @@ class RequestTimes {
     }
   };
 
-  // A request has begun.
+  // Counts a request that begins.
   void Begin() { begun_.fetch_add(1, std::memory_order_relaxed); }
-  // One that began at `begin` was answered at `end`.
+  // Counts a request that began at `begin` and was answered at `end`.
   void End(Clock::time_point begin, Clock::time_point end) {
     const auto time = end - begin;
     size_t time_class = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a service tells systemd, in the protocols that sd_notify(3) and
-// sd_journal_sendv(3) describe; its library is not needed for them.
+// Sends a service's messages to systemd, in the protocols that sd_notify(3) and
+// sd_journal_sendv(3) describe; this does not need systemd's library.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@
 
 namespace ndlfs::fs {
 
-// Sends `state` ("READY=1") to the manager that $NOTIFY_SOCKET names. Without one
-// there is nobody to tell, and nothing happens.
+// Sends `state` ("READY=1") to the manager that $NOTIFY_SOCKET names. Does nothing if there is
+// none.
 void NotifyManager(const std::string& state);
 
 // The journal of the system. Thread-safe.
@@ -25,8 +25,8 @@ class Journal {
 
   using Fields = std::vector<std::pair<std::string, std::string>>;
 
-  // nullopt where no journal listens at `socket`. `fields` go with every entry: names are
-  // in capital letters.
+  // nullopt if no journal listens at `socket`. `fields` go with every entry: names are in
+  // capital letters.
   static std::optional<Journal> Open(Fields fields, const std::string& socket = kSocket);
 
   // False if the entry was not taken. `priority` is that of syslog(3).

@@ -24,14 +24,14 @@ struct SlowRequest {
 
 // The slowest requests of the last five to ten minutes. Thread-safe.
 //
-// A path may be secret. A caller (backends/store/caller.h) gets its own requests only; the user
+// A path may be secret. A caller (backends/store/caller.h) gets only its own requests; the user
 // who mounts gets all.
 class SlowRequests {
  public:
   using Clock = RequestTimes::Clock;
   static constexpr size_t kKept = 16;  // of each window
   static constexpr std::chrono::minutes kWindow{5};
-  // Nobody asks about requests that are quicker.
+  // Quicker requests are of no interest.
   static constexpr std::chrono::milliseconds kLeast{10};
 
   // Whether Note() would keep a request that was answered at `now` after `time`. Almost never
@@ -44,15 +44,15 @@ class SlowRequests {
   }
   void Note(SlowRequest request) EXCLUDES(mutex_);
 
-  // Those that the current caller may know of, the slowest first.
+  // The requests that the current caller may know of, the slowest first.
   std::vector<SlowRequest> Find(Clock::time_point now) const EXCLUDES(mutex_);
 
  private:
   mutable model::Mutex mutex_;
   // This window and the one before.
   std::array<std::vector<SlowRequest>, 2> windows_ GUARDED_BY(mutex_);
-  // Written under the mutex: the quickest request in a full window, or 0, and the end of this
-  // window.
+  // Written under the mutex: the time of the quickest request in a full window, or 0; and the
+  // end of this window.
   std::atomic<Clock::rep> least_{0};
   std::atomic<Clock::rep> window_end_{0};
 };

@@ -28,7 +28,7 @@ struct Statistic {
   double value;
 };
 
-// What a front end counts now.
+// The present counts of a front end.
 struct FrontEndCounts {
   const OperationCounts& operations;
   RequestQueue::Stats queue;
@@ -42,17 +42,17 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
                                          const FrontEndCounts& front_end,
                                          std::chrono::steady_clock::time_point mounted);
 
-// Appends those of the block cache.
+// Appends the statistics of the block cache.
 void AddBlockStatistics(const backends::BlockCache& cache, std::vector<Statistic>& statistics);
 
-// A kind of requests, and how long those that were answered took.
+// A kind of requests, and how long the answered ones took.
 struct RequestStatistic {
   const char* kind;
   RequestTimes::Snapshot times;
 };
 std::vector<RequestStatistic> CollectRequests(const OperationCounts& counts);
 
-// What is counted for each thing of a kind.
+// Statistics with one entry for each kind of request, codec, server and the like.
 struct DetailedStatistics {
   std::vector<RequestStatistic> requests;
   backends::DecodeTimes::Totals codecs;
@@ -60,13 +60,13 @@ struct DetailedStatistics {
 };
 
 // An object with a number for each statistic, and these objects:
-//   "requests"  for each kind "count", "seconds", and "classes", the number of requests in each
-//               class of RequestTimes
-//   "codecs"    for each codec "chunks", "bytes" (decoded) and "seconds"
-//   "servers"   if the source is behind servers
-//   "slow_requests"  a list of the slowest recent requests, the slowest first, each with
-//   "kind",
-//               "path", "seconds", and "age", the seconds since the answer
+//
+// "requests"  for each kind "count", "seconds", and "classes", the number of requests in each
+//             class of RequestTimes
+// "codecs"    for each codec "chunks", "bytes" (decoded) and "seconds"
+// "servers"   if the source is behind servers
+// "slow_requests"  a list of the slowest recent requests, the slowest first, each with "kind",
+//             "path", "seconds", and "age", the seconds since the answer
 std::string StatisticsAsJson(const std::vector<Statistic>& statistics,
                              const DetailedStatistics& details = {},
                              const std::vector<SlowRequest>& slow_requests = {},

@@ -16,7 +16,7 @@ namespace ndlfs::fs {
 class Ticker {
  public:
   using Clock = std::chrono::steady_clock;
-  // Returns when it is to be called again; nullopt: when Wake() was called.
+  // Returns when it is to be called again; nullopt: when Wake() is called.
   using Tick = std::function<std::optional<Clock::duration>(Clock::time_point now)>;
 
   explicit Ticker(Tick tick) : tick_(std::move(tick)), thread_([this] { Run(); }) {}
@@ -24,7 +24,8 @@ class Ticker {
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
 
-  // Has the function called within this time. Costs next to nothing if that is so already.
+  // Makes the thread call the function within this time. Costs next to nothing if it will
+  // anyway.
   void Wake(Clock::duration within) EXCLUDES(mutex_);
 
  private:

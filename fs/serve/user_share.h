@@ -7,7 +7,7 @@ namespace ndlfs::fs {
 
 // Whether one user of a shared mount may take `amount` more of something that ends at `most`.
 // The user has `own` of the `all` that users have taken. One greedy user gets three quarters,
-// and each of two gets three sevenths, so others always find some.
+// and two get three sevenths each, so others always find some.
 inline bool HasShare(uint64_t own, uint64_t all, uint64_t most, uint64_t amount = 1) {
   return amount <= most && all <= most - amount && own + amount <= 3 * (most - all);
 }

@@ -66,9 +66,9 @@ bool Catalog::IsSettled(const backends::FileStatus& status) const {
   return backends::IsOlderThan(std::max(status.mtime_ns, status.ctime_ns), kCoarsest, clock);
 }
 
-// A file is what it was as long as its generation is the same. What makes a
-// directory a store are files in it, which may be replaced without a trace in
-// the directory itself: there, only time counts.
+// A file with the same generation is the same. But a directory is a store because of files in
+// it, and these may be replaced without a trace in the directory itself: there, only time
+// counts.
 std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
                                                  const backends::FileStatus& status) const {
   model::MutexLock lock(mutex_);

@@ -13,44 +13,42 @@
 
 namespace ndlfs::fs {
 
-// The stores of the source that are in use: the kernel or an open file refers
-// to them, or they were used recently. On a mount for other users, each caller
-// (backends/store/caller.h) has its own stores. Thread-safe.
+// The stores of the source that are in use: the kernel or an open file refers to them, or they
+// were used recently. On a mount for other users, each caller (backends/store/caller.h) has
+// stores of its own. Thread-safe.
 class Catalog {
  public:
   explicit Catalog(StoreServices& services) : services_(services) {}
 
-  // The store at `path`, whose status is `status`; null if a plain file or
-  // directory is there. Costs a few stat() and, if this version of a file was
-  // not looked into before, a read of its first KiB (of more in archives and
-  // documents). Opens no store. A passing error of the system where nobody can tell at this
-  // moment.
+  // The store at `path`, whose status is `status`; null if a plain file or directory is there.
+  // Costs a few stat() and, if this version of a file was not looked into before, a read of its
+  // first KiB (of more in archives and documents). Opens no store. A transient error of the
+  // system if this cannot be found out at this moment.
   model::Result<std::shared_ptr<MountedStore>> Find(const std::string& path,
                                                     const backends::FileStatus& status);
 
   // The store at the path of `store`, as the current caller sees it; another caller may have
-  // found `store`. kStale if there is none for this caller, and kDenied if it may not
+  // found `store`. kStale if there is none for this caller, and kDenied if the caller may not
   // find out.
   model::Result<std::shared_ptr<MountedStore>> OfCaller(
       const std::shared_ptr<MountedStore>& store);
 
-  // Whether the regular file with this status is known to be no store. Not for
-  // files that have the name of a store. Costs nothing; false means that it is
-  // not known.
+  // Whether the regular file with this status is known to be no store. Not for files that have
+  // the name of a store. Costs nothing; false means that it is not known.
   bool IsKnownPlain(const backends::FileStatus& status) const;
 
-  // Whether files that do not have the name of a store are looked into, too.
+  // Whether files without the name of a store are looked into as well.
   bool looks_into_files() const { return services_.detection == backends::Detection::kContent; }
 
-  // Whether there was a store at `path` when the path was looked at last, as far as anybody
-  // still uses it.
+  // Whether there was a store at `path` at the last look. Knows only stores that are still in
+  // use.
   bool KnowsStore(const std::string& path) const;
 
   // Number of stores that are known.
   size_t size() const;
 
  private:
-  // Of a store, when it was last found at its path.
+  // When a store was last found at its path.
   struct Seen {
     backends::Generation generation;
     Freshness::Time detected;
@@ -60,8 +58,8 @@ class Catalog {
   static std::string KeyOf(const std::string& path);
   std::shared_ptr<MountedStore> FindKnown(const std::string& path,
                                           const backends::FileStatus& status) const;
-  // Whether a change from now on will be seen in the status of the file, however
-  // coarse the clock of its file system is.
+  // Whether any later change will show in the status of the file, however coarse the clock of
+  // its file system is.
   bool IsSettled(const backends::FileStatus& status) const;
   std::shared_ptr<MountedStore> Keep(const std::string& path,
                                      const backends::FileStatus& status);

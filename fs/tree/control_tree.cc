@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kControlName = ".ndlfs";
 constexpr std::string_view kMirrorName = "source";
 
-// Belongs to who mounts, and is as old as the mount.
+// The file belongs to the user who mounts, and is as old as the mount.
 Attributes ControlAttributes(mode_t mode) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const int64_t time = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
@@ -79,8 +79,8 @@ class ControlNode final : public TreeNode {
   const Attributes attributes_;
 };
 
-// The mirror of the source is found by its name only: who lists all that there is
-// in the mount, or copies it, would go through the source twice.
+// The mirror of the source is found by its name only: otherwise a program that lists or copies
+// the whole mount would go through the source twice.
 class ControlDirectory final : public DirectoryNode {
  public:
   ControlDirectory(MountContext& context, std::vector<ControlFile> files) : context_(context) {

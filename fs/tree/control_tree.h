@@ -17,14 +17,13 @@ struct ControlFile {
   std::string name;
   std::function<std::string()> text;
   mode_t mode = 0444;
-  // It is a log: lines are added to its end. It has a size, and an open file has the
-  // new lines as well, so that `tail -f` follows it.
+  // Whether the file is a log, to which lines are appended. It then has a size, and an open
+  // file shows new lines as well, so that `tail -f` follows it.
   bool grows = false;
 };
 
-// The root: the source directory with the control folder in it. If the source
-// directory, or the one file that is shown, is a store, the folder of the store
-// takes its place.
+// The root: the source directory with the control folder in it. If the source directory, or the
+// one file that is shown, is a store, the root is the folder of that store.
 TreeNodePtr MakeRoot(MountContext& context, std::vector<ControlFile> control_files);
 
 }  // namespace ndlfs::fs

@@ -21,19 +21,17 @@ namespace ndlfs::fs {
 using ReaderOf =
     std::function<std::shared_ptr<const cache::ArrayReader>(std::string_view path)>;
 
-// Writes the NDL document of the object at `path`: of the whole store at "/",
-// of a group with all that is below it, or of one array. A store that is one
-// array has that array at "/". If the array has no name, the document calls it
-// `store_name` (the name of the file or directory) without the extension.
+// Writes the NDL document of the object at `path`: of the whole store at "/", of a group with
+// all that is below it, or of one array. A store that is one array has that array at "/". If
+// the array has no name, the document calls it `store_name` (the name of the file or directory)
+// without the extension.
 //
-// The document has the values of scalars, and of dimension coordinates and
-// arrays of references with up to 1,000 elements. It leaves out a value that
-// cannot be read, or that takes more than a document should: 1 MiB of elements,
-// or a chunk of 64 MiB. `refused`, if given, is called with the error for which
-// a value is left out; after an error of the system, a later call may
-// find the value. The document leaves out objects that cannot be loaded;
-// `errors`, if given, gets a line for each. kNotFound if there is no object at
-// `path`.
+// The document has the values of scalars, and of dimension coordinates and arrays of references
+// with up to 1,000 elements. It leaves out a value that cannot be read, or that takes more than
+// a document should: 1 MiB of elements, or a chunk of 64 MiB. `refused`, if given, is called
+// with the error for which a value is left out; after an error of the system, a later call may
+// find the value. The document leaves out objects that cannot be loaded; `errors`, if given,
+// gets a line for each. kNotFound if there is no object at `path`.
 model::Result<std::string> WriteDocument(
     const backends::Hierarchy& hierarchy, std::string_view store_name, std::string_view path,
     const ReaderOf& reader_of, std::vector<std::string>* errors = nullptr,

@@ -12,13 +12,13 @@
 namespace ndlfs::fs {
 namespace {
 
-// What the system refused while a document was written.
+// Collects errors of the system while a document is written.
 class Refusals {
  public:
   void Add(const model::Error& error) {
     if (!error.is_transient()) return;
     any_ = true;
-    if (!passing_ && error.passes()) passing_ = error;
+    if (!passing_ && error.is_momentary()) passing_ = error;
   }
   bool any() const { return any_; }
   const std::optional<model::Error>& passing() const { return passing_; }
@@ -48,7 +48,7 @@ class TracedHierarchy final : public backends::Hierarchy {
 
   model::Result<std::shared_ptr<const backends::Node>> Load(
       std::string_view path) const override {
-    // What is left out because nobody waits any more makes Write() fail.
+    // If something is left out because nobody waits any more, Write() fails.
     if (auto wanted = GoOn(); !wanted) {
       refusals_.Add(wanted.error());
       return model::Propagate(std::move(wanted).error());

@@ -30,8 +30,8 @@ struct Document {
 
   std::shared_ptr<const std::string> text;
   uint64_t hash = 0;  // of the text
-  // False if an error of the system made the writer leave something out. The
-  // text is then written again at the next look.
+  // False if an error of the system made the writer leave something out. The next look then
+  // writes the text again.
   bool complete = true;
   std::vector<Part> parts;
   int64_t mtime_ns = 0;  // newest of the metadata that went into it
@@ -43,30 +43,29 @@ using DocumentWriter = std::function<model::Result<std::string>(
     const backends::Hierarchy& hierarchy, std::string_view store_name, std::string_view path,
     const ReaderOf& reader_of, const std::function<void(const model::Error&)>& refused)>;
 
-// Writes each document once for each version of the objects in it, and keeps
-// those that were used last, up to a fixed number of bytes. After a transient
-// failure, such as too many open files, Get() returns the error, rather than a
-// document without what could not be read. Thread-safe.
+// Writes each document once for each version of the objects in it, and keeps the documents that
+// were used last, up to a fixed number of bytes. After a transient failure, such as too many
+// open files, Get() returns the error rather than a document with gaps. Thread-safe.
 class DocumentCache {
  public:
   DocumentCache(const Freshness& freshness, DocumentWriter writer)
       : freshness_(freshness), writer_(std::move(writer)) {}
 
-  // The document of the object at `path` of `store`, not older than freshness
-  // allows. kNotFound if there is no such object.
+  // The document of the object at `path` of `store`, not older than Freshness allows. kNotFound
+  // if there is no such object.
   model::Result<DocumentPtr> Get(const std::shared_ptr<MountedStore>& store,
                                  const std::string& path);
 
   uint64_t bytes() const { return recent_.total_weight(); }
 
  private:
-  // The pointer is identity only; Look::store tells whether it is still the
-  // same store.
+  // The pointer only identifies the store; Look::store tells whether it is still the same
+  // store.
   using Key = std::pair<const MountedStore*, std::string>;
   struct KeyHash {
     size_t operator()(const Key& key) const;
   };
-  // Of a document that is known.
+  // The last look at a document that is known.
   struct Look {
     std::weak_ptr<const MountedStore> store;
     Freshness::Time looked_at;

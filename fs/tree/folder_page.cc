@@ -45,7 +45,7 @@ Result<Names> ListNames(const MountContext& context, const std::string& path) {
   return names;
 }
 
-// What is listed of each kind.
+// The entries of the page, by kind.
 struct Sections {
   std::string stores;
   std::string folders;
@@ -103,7 +103,7 @@ std::string Row(const std::string& name, std::string_view url_end, std::string_v
                      UrlOfName(name), url_end, HtmlName(name), text);
 }
 
-// What has gone meanwhile, or cannot be looked at, is a file.
+// An entry that is gone by now, or cannot be looked at, counts as a file.
 void AddEntry(MountContext& context, const std::string& path, const std::string& name,
               TreeSizes& sizes, Sections& sections) {
   const std::string place = JoinSourcePath(path, name);
@@ -152,7 +152,7 @@ std::string CountsText(const Sections& sections) {
   return text;
 }
 
-// What people call the whole source: the name of its directory, or the last part of its URL.
+// The name of the whole source for people: that of its directory, or the last part of its URL.
 std::string NameOfSource(const MountContext& context) {
   std::string name(model::BaseName("/" + context.source->name()));
   return name.empty() ? "Data" : name;

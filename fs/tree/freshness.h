@@ -16,7 +16,7 @@ class Freshness {
   using Duration = std::chrono::steady_clock::duration;
   using Clock = std::function<Time()>;
 
-  // Without an interval, ndlfs takes the source to be immutable.
+  // Without an interval, the source counts as immutable.
   explicit Freshness(std::optional<Duration> interval,
                      Clock clock = &std::chrono::steady_clock::now)
       : interval_(interval), clock_(std::move(clock)) {}
@@ -26,14 +26,13 @@ class Freshness {
   // Whether a look at the time `seen` can still be trusted.
   bool Holds(Time seen) const { return !interval_ || clock_() - seen < *interval_; }
 
-  // The same for a failure of the system, which may be over although the source
-  // has not changed. If there is no interval, a failure is trusted for a
-  // second.
+  // The same for a failure of the system, which may be over although the source has not
+  // changed. Without an interval, a failure is trusted for a second.
   bool HoldsFailure(Time seen) const {
     return clock_() - seen < interval_.value_or(std::chrono::seconds(1));
   }
 
-  // How long what was seen holds; a day where nothing changes.
+  // How long a look is trusted; a day if the source is immutable.
   std::chrono::nanoseconds interval() const {
     return interval_.value_or(std::chrono::hours(24));
   }

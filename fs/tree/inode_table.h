@@ -10,8 +10,8 @@
 //           unique among the paths that the kernel knows.
 //   object  the contents of a path at present. When they change, the path gets
 //           a new nodeid, so that the kernel never mixes pages of both. Readers
-//           of the old contents keep the old nodeid. Of a file that nobody has
-//           read the kernel has no page: its nodeid stays for as long as stat()
+//           of the old contents keep the old nodeid. If nobody has read a file,
+//           the kernel has no page of it: its nodeid then stays while stat()
 //           and the metadata say the same.
 #pragma once
 
@@ -39,10 +39,10 @@ class InodeTable {
 
   // The version of a file as a listing tells it.
   struct ListedVersion {
-    // Another one if a reader may get other bytes, or nobody can tell.
+    // Changes if a reader may get other bytes, or if nobody can tell.
     uint64_t contents = 0;
-    // Another one if anything is known to have changed. While nobody has read the file, this
-    // is all that counts. Not 0.
+    // Changes if anything is known to have changed. Until somebody reads the file, only this
+    // number counts. Not 0.
     uint64_t facts = 0;
   };
 
@@ -57,14 +57,14 @@ class InodeTable {
       kUpdated,    // the same object; the table keeps `fresh` instead
       kDifferent,  // another object, which has taken the place of this one
     };
-    // How `fresh`, which was just found at the path of this object, relates to
-    // it. Called under the table's lock: must be quick and must not use the
-    // table.
+    // How `fresh`, which was just found at the path of this object, relates to it. Called under
+    // the table's lock: must be quick and must not use the table.
     virtual Relation Compare(const Object& fresh) const = 0;
-    // Whether a listing that tells `version` means this object. Called under the table's lock.
-    virtual bool IsListedAs(const ListedVersion& /*version*/) const { return false; }
-    // The facts that a listing tells of this object; 0 if no listing tells it. Called under the
+    // Whether a file that a listing tells with `version` is this object. Called under the
     // table's lock.
+    virtual bool IsListedAs(const ListedVersion& /*version*/) const { return false; }
+    // The facts that a listing tells about this object; 0 if no listing tells them. Called
+    // under the table's lock.
     virtual uint64_t ListedFacts() const { return 0; }
   };
   using ObjectPtr = std::shared_ptr<Object>;
@@ -72,13 +72,13 @@ class InodeTable {
   struct Inode {
     NodeId nodeid = 0;
     uint64_t ino = 0;
-    uint64_t parent_ino = 0;    // of the root: its own
+    uint64_t parent_ino = 0;    // for the root: its own
     ObjectPtr object;           // null: see LookupListed()
-    uint64_t listed_facts = 0;  // those given there, while there is no object
+    uint64_t listed_facts = 0;  // the facts given to LookupListed(), while there is no object
   };
 
-  // The hash of a path, from the st_ino of its parent and its last part: its st_ino. Anybody
-  // can make names with the same one; buckets go by a secret.
+  // The hash of a path, its st_ino, made of the st_ino of its parent and its last part. Anybody
+  // can make names that collide; so the buckets of the table use a secret hash instead.
   using Hash = std::function<uint64_t(uint64_t parent, std::string_view name)>;
 
   explicit InodeTable(ObjectPtr root);
@@ -92,28 +92,27 @@ class InodeTable {
   // new one. nullopt if `parent` has been forgotten.
   std::optional<Inode> Lookup(NodeId parent, std::string_view name, ObjectPtr object);
 
-  // The same for a name that a listing told with its attributes. Most of these names are
-  // forgotten without being used, so there is no object before Complete(). As long as there is
-  // none, nobody has read the file, and the same facts mean the same inode.
+  // The same for a name that a listing told together with its attributes. The kernel forgets
+  // most of these names without using them, so there is no object before Complete(). Until then
+  // nobody has read the file, and equal facts mean the same inode.
   std::optional<Inode> LookupListed(NodeId parent, std::string_view name,
                                     const ListedVersion& version);
-  // Gives `object` to an inode without one; otherwise the inode keeps the object that it has.
-  // nullopt if other facts hold for `object`, or the inode has been forgotten.
+  // Gives `object` to an inode without one; otherwise the inode keeps its object. nullopt if
+  // `object` has other facts, or the inode has been forgotten.
   std::optional<Inode> Complete(NodeId nodeid, ObjectPtr object);
-  // The directory of a nodeid, with its object; nullopt if the kernel has forgotten the one or
-  // the other.
+  // The directory of a nodeid, with its object; nullopt if the kernel has forgotten either.
   std::optional<Inode> FindParent(NodeId nodeid) const;
 
   // Servers of NFS keep nodeids in file handles, and use them after the kernel has forgotten
-  // them. The latest kRemembered of those are remembered.
+  // them. So the table remembers the kRemembered nodeids that were forgotten last.
   static constexpr size_t kRemembered = 4'096;
   // The names on the way from the root to a nodeid that is known or remembered.
   std::optional<std::vector<std::string>> PathOf(NodeId nodeid) const;
-  // Counts one more lookup of an inode that is known. nullopt if it is not.
+  // Counts one more lookup of an inode that is known. nullopt if it is unknown.
   std::optional<Inode> LookupAgain(NodeId nodeid);
-  // Counts a lookup of `object`, which was found at the path of `nodeid`, as `nodeid` again;
-  // or at the path of its directory. `object` is not used if the nodeid has become known
-  // meanwhile. nullopt if the nodeid is not remembered.
+  // Makes `nodeid` known again, for `object`, which was found at its path or at the path of its
+  // directory, and counts a lookup. If the nodeid has become known meanwhile, `object` is not
+  // used. nullopt if the nodeid is not remembered.
   std::optional<Inode> Revive(NodeId nodeid, ObjectPtr object);
   std::optional<Inode> LookupParent(NodeId nodeid, ObjectPtr object);
 
@@ -133,17 +132,17 @@ class InodeTable {
   static constexpr Index kNone = ~Index{0};
   static constexpr Index kRootNode = 0;
 
-  // A path that has a nodeid, or that a path below has.
+  // A path that has a nodeid, or has paths with nodeids below it.
   struct Place {
     uint64_t ino = 0;
     std::string name = {};
-    Index parent = kNone;    // of the root: none
+    Index parent = kNone;    // for the root: none
     Index next = kNone;      // in its bucket
     Index next_ino = kNone;  // in the bucket of its ino
-    Index current = kNone;   // the node that stands for what is there now
+    Index current = kNone;   // the node of the present object
     uint32_t uses = 0;       // nodes and places below
   };
-  // What a nodeid stands for. Remembered only while it has no lookups.
+  // The object that a nodeid stands for. Without lookups it is only remembered.
   struct Node {
     ObjectPtr object = {};
     uint64_t lookups = 0;
@@ -152,7 +151,8 @@ class InodeTable {
     Index place = kNone;
   };
 
-  // The nodeid of a node: its index, below a serial number that comes again after 2^32 nodes.
+  // The nodeid of a node: its index, combined with a serial number that comes again after 2^32
+  // nodes.
   NodeId IdOf(Index node) const REQUIRES(mutex_);
   // The index of a nodeid that is known or remembered, or kNone; and of one that is known.
   Index AnyNode(NodeId nodeid) const REQUIRES(mutex_);
@@ -186,9 +186,9 @@ class InodeTable {
   // Places by parent and name, and by ino, each bucket a list; a power of two.
   std::vector<Index> buckets_ GUARDED_BY(mutex_);
   std::vector<Index> ino_buckets_ GUARDED_BY(mutex_);
-  // Where the search for a free ino begins that is none of a hash.
+  // Where to begin the search for a free ino when the hash of a path is taken.
   uint64_t next_free_ino_ GUARDED_BY(mutex_) = 0;
-  std::array<NodeId, kRemembered> past_ GUARDED_BY(mutex_) = {};  // forgotten ones, a ring
+  std::array<NodeId, kRemembered> past_ GUARDED_BY(mutex_) = {};  // forgotten nodeids, a ring
   size_t next_past_ GUARDED_BY(mutex_) = 0;
 };
 
@@ -199,7 +199,7 @@ uint64_t HashPath(uint64_t parent, std::string_view name);
 uint64_t HashPathTo32Bits(uint64_t parent, std::string_view name);
 // The same with a number instead of a name.
 uint64_t HashNumber(uint64_t seed, uint64_t number);
-// Of a whole listing: another number where a name comes, goes or changes.
+// The hash of a whole listing. It changes when a name comes, goes or changes.
 uint64_t HashNames(const std::vector<std::string>& names);
 
 }  // namespace ndlfs::fs

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "backends/format/hierarchy.h"
-#include "backends/store/access.h"
+#include "backends/store/permissions.h"
 #include "fs/tree/freshness.h"
 #include "fs/view/elements/view.h"
 #include "model/mutex.h"
@@ -23,41 +23,42 @@ namespace ndlfs::fs {
 class Entity;
 class LaterElements;
 
-// What a view was made of besides its entity.
+// A part of a view: another entity that it was made of.
 struct EntityPart {
   std::string path;
   bool is_group = false;
   uint64_t generation = 0;
   uint64_t version = 0;
   std::weak_ptr<const backends::Hierarchy> loaded_from;
-  backends::Access access;
+  backends::Permissions permissions;
   int64_t mtime_ns = 0;
-  // Null for a part whose own views may be made of this entity: the two would keep each other
-  // in memory forever.
+  // Null for a part whose own views may be made of this entity, because the two would keep each
+  // other in memory forever.
   std::shared_ptr<const Entity> held;
-  // Set for an array that the view holds only once it has been read: has its entity then.
+  // Set for an array that the view holds only once it has been read; from then on this has its
+  // entity.
   std::shared_ptr<const LaterElements> later;
 };
 
-// One version of a file of an entity. Immutable, except for what reads of the
-// view find out, such as its size.
+// One version of a file of an entity. Immutable, except for facts that reads of the view find
+// out, such as its size.
 struct EntityView {
   std::string name;  // its true name, not an alias
   ViewPtr view;
   // Files of the same name and generation have the same bytes.
   uint64_t generation = 0;
-  // All that was loaded for the file besides its entity, the names in each group that was
-  // listed for it, as a hash by path name, and the path names where nothing was found. When one
-  // of these changes, so does the file.
+  // The other entities that were loaded for the file; the names in each group that was listed
+  // for it, as a hash by path name; and the path names where nothing was found. When one of
+  // these changes, so does the file.
   std::vector<EntityPart> parts;
   std::map<std::string, uint64_t> listings;
   std::set<std::string> absent;
-  // Bytes that all parts hold once they have been read; of these, bytes of the parts that are
-  // held only from then on.
+  // Bytes that all parts hold once they have been read; and how many of these belong to parts
+  // that are held only from then on.
   uint64_t most_parts_bytes = 0;
   uint64_t later_bytes = 0;
   std::shared_ptr<const std::atomic<uint64_t>> held_later_bytes;
-  // The time of the last look whether the parts that it does not hold are the same.
+  // When the parts that the view does not hold were last compared.
   mutable std::atomic<Freshness::Time> looked_at{Freshness::Time()};
 
   uint64_t parts_bytes() const {
@@ -66,8 +67,8 @@ struct EntityView {
 };
 using EntityViewPtr = std::shared_ptr<const EntityView>;
 
-// The views of one entity that were looked up last: at most 32. All but the
-// latest hold at most 8 MiB. Thread-safe.
+// Keeps the views of one entity that were looked up last: at most 32. All but the latest hold
+// at most 8 MiB. Thread-safe.
 class KeptViews {
  public:
   // The kept view called `name`, which is now the latest; null if there is
@@ -80,9 +81,9 @@ class KeptViews {
     return views_.front();
   }
 
-  // Keeps `view`, and drops another generation of it or, if there are too many
-  // views, those that were used longest ago. Returns the view to use: if
-  // another thread has kept the same generation already, that one.
+  // Keeps `view`, and drops another generation of it or, if there are too many views, those
+  // that were used longest ago. Returns the view to use: if another thread has kept the same
+  // generation already, the view of that thread.
   EntityViewPtr Keep(EntityViewPtr view) EXCLUDES(mutex_) {
     std::vector<EntityViewPtr> dropped;  // destroyed without the lock
     const model::MutexLock lock(mutex_);

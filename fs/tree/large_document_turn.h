@@ -10,7 +10,7 @@
 namespace ndlfs::fs {
 
 // The turn of a user (backends/store/caller.h) to write a document of many objects, which takes
-// some KiB of memory for each of them. A user has one turn at a time; users do not wait for
+// some KiB of memory for each of them. Each user has one turn at a time; users do not wait for
 // each other.
 class LargeDocumentTurn {
  public:

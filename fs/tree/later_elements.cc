@@ -44,7 +44,7 @@ class LaterTracker final : public ReadTracker {
 }  // namespace
 
 bool LaterElements::CanBeOf(const Entity& entity) {
-  return entity.reader != nullptr && entity.version != 0 && !entity.may_pass;
+  return entity.reader != nullptr && entity.version != 0 && !entity.is_transient;
 }
 
 LaterElements::LaterElements(std::shared_ptr<MountedStore> store, const Entity& entity,

@@ -12,17 +12,17 @@
 
 namespace ndlfs::fs {
 
-// The elements of an array, for a view that is made of very many arrays: holds the array only
-// once they have been read. Until then all that counts is the version of its metadata. Reads
-// fail with kStale if the array has another one by then.
+// The elements of an array in a view that is made of very many arrays. Holds the array only
+// once its elements have been read. Until then only the version of the array's metadata counts.
+// Reads fail with kStale if the array has another version by then.
 class LaterElements final : public ElementSource,
                             public std::enable_shared_from_this<LaterElements> {
  public:
   // Whether `entity` can be found again by its version.
   static bool CanBeOf(const Entity& entity);
 
-  // The elements of `entity`, an array of `store`, are `size` bytes. Adds what the array takes
-  // in memory to `held_bytes` when it is held.
+  // The elements of `entity`, an array of `store`, are `size` bytes. When the array is held,
+  // adds the memory that it takes to `held_bytes`.
   LaterElements(std::shared_ptr<MountedStore> store, const Entity& entity, uint64_t size,
                 std::shared_ptr<std::atomic<uint64_t>> held_bytes);
 

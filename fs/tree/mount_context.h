@@ -25,7 +25,7 @@ struct Scope {
   // it shows the whole directory.
   std::string file;
   backends::Detection detection = backends::Detection::kContent;
-  // The short name of the view of groups that stores are shown as, such as "nc"; "": as
+  // The short name of the view of groups in which stores are shown, such as "nc"; "": as
   // folders.
   std::string as = {};
 };
@@ -58,10 +58,10 @@ struct MountContext {
   std::string_view PlaceOf(std::string_view path) const { return path == file ? "" : path; }
 
   const std::shared_ptr<const backends::Source> source;
-  // The source as a directory of this machine; null if it is none. For
-  // descriptors and permissions.
+  // The source as a directory of this machine, for descriptors and permissions; null if it is
+  // none.
   const std::shared_ptr<const backends::SourceRoot> local;
-  const std::string file;  // as Scope has it, and
+  const std::string file;  // as in Scope
   const std::string as;
   ProblemLog problems;  // outlives all that report to it
   cache::SpillSpace spill;

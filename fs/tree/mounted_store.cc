@@ -21,8 +21,7 @@ namespace {
 using backends::FileStatus;
 using model::IoError;
 
-// What a store or an entity weighs at least: as many as this makes are kept of
-// those that are small.
+// The least weight of a store or an entity. It limits how many small ones are kept.
 constexpr uint64_t kLeastOpened = StoreServices::kOpenedBytes / 128;
 constexpr uint64_t kLeastEntity = StoreServices::kEntityBytes / 1024;
 constexpr uint64_t kHeavyIndex = uint64_t{1} << 20;
@@ -79,7 +78,7 @@ Entity::~Entity() {
 }
 
 void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
-  if (error.passes()) return;
+  if (error.is_momentary()) return;
   failures->Add(model::OneLine(name) + ": " + error.message());
   if (kept_failures != nullptr) kept_failures->Keep(kept_name, {version, failures, ledger});
 }
@@ -150,8 +149,8 @@ void MountedStore::Close() {
     hierarchy_ = nullptr;
     known_.ForEach([&](EntityPtr entity) { entities.push_back(std::move(entity)); });
   }
-  // An index lives as long as an array that is found by it. Of those that have
-  // none, the pages that the kernel keeps are worth more.
+  // An index lives as long as an array that is found by it. Entities of hierarchies without
+  // such an index stay, because the pages that the kernel keeps of them are worth more.
   if (!closed || closed->held_bytes() < kHeavyIndex) return;
   for (const EntityPtr& entity : entities) services_.entities.Drop(entity.get());
 }
@@ -188,9 +187,9 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
   if (hierarchy_) {
     if (services_.freshness.Holds(looked_at_)) return hierarchy_;
   } else if (open_error_) {
-    const bool may_pass = open_error_->is_transient();
-    if (may_pass ? services_.freshness.HoldsFailure(looked_at_)
-                 : services_.freshness.Holds(looked_at_)) {
+    const bool is_transient = open_error_->is_transient();
+    if (is_transient ? services_.freshness.HoldsFailure(looked_at_)
+                     : services_.freshness.Holds(looked_at_)) {
       return model::Propagate(*open_error_);
     }
   }
@@ -235,8 +234,8 @@ model::Result<HierarchyPtr> MountedStore::LookAgain() {
   return hierarchy;
 }
 
-// Of a directory that could not be opened there is no version: its metadata
-// may have been put right in place.
+// A directory that could not be opened has no version: its metadata may have been put right in
+// place.
 bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
                                const FileStatus& status) const {
   const uint64_t version =
@@ -313,7 +312,7 @@ model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
 
 model::Result<FileStatus> MountedStore::CurrentStatus() {
   const auto found = services_.source->Stat(path_, backends::Follow::kNo);
-  // Of a server that does not answer, nobody can tell what has changed.
+  // If a server does not answer, nobody can tell what has changed.
   if (!found && services_.source->looks_are_requests()) {
     return model::Propagate(found.error());
   }
@@ -355,7 +354,7 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
     return seen.entity;
   }
   if (seen.entity) {
-    const bool changed = seen.entity->may_pass ||
+    const bool changed = seen.entity->is_transient ||
                          seen.entity->version != VersionOf(*hierarchy, path) ||
                          (seen.entity->ledger && seen.entity->ledger->Changed());
     if (!changed) {
@@ -381,13 +380,13 @@ model::Result<MountedStore::FolderLook> MountedStore::LookAtFolder(std::string_v
   const bool is_in_use = Find(path).entity != nullptr;
   if (!is_in_use && !is_shared()) {
     const auto found = FindFiles(*hierarchy, path);
-    if (found) return FolderLook{found->mtime_ns, AccessTo(found->files)};
+    if (found) return FolderLook{found->mtime_ns, PermissionsOfFiles(found->files)};
     if (found.error().code() == model::ErrorCode::kNotFound) {
       return model::Propagate(found.error());
     }
   }
   NDLFS_TRY(const auto entity, Get(path));
-  return FolderLook{entity->mtime_ns, entity->access};
+  return FolderLook{entity->mtime_ns, entity->permissions};
 }
 
 MountedStore::Seen MountedStore::Find(std::string_view path) {
@@ -396,8 +395,9 @@ MountedStore::Seen MountedStore::Find(std::string_view path) {
   if (known == nullptr) return {};
   EntityPtr entity = known->object.lock();
   const auto looked_at = known->note;
-  const bool holds = entity && entity->may_pass ? services_.freshness.HoldsFailure(looked_at)
-                                                : services_.freshness.Holds(looked_at);
+  const bool holds = entity && entity->is_transient
+                         ? services_.freshness.HoldsFailure(looked_at)
+                         : services_.freshness.Holds(looked_at);
   const bool fresh = entity && holds && !(entity->ledger && entity->ledger->has_changed());
   return {std::move(entity), fresh};
 }
@@ -405,7 +405,7 @@ MountedStore::Seen MountedStore::Find(std::string_view path) {
 // A format may go by what it knew of the store at the last look. A failure is tried again after
 // a time of its own.
 Freshness::Time MountedStore::TimeOfLook(const Entity& entity) const {
-  return entity.may_pass ? services_.freshness.Now() : looked_at_;
+  return entity.is_transient ? services_.freshness.Now() : looked_at_;
 }
 
 void MountedStore::Confirm(std::string_view path, const Entity& entity) {
@@ -436,7 +436,7 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   if (!node) {
     const bool gone = node.error().code() == model::ErrorCode::kNotFound;
     if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());
-    // What is no object of this store needs no reason why it is not shown.
+    // A path that is no object of this store needs no reason why it is not shown.
     if (!IsListed(*hierarchy, path)) {
       if (is_shared() && IsDenied(node.error())) return model::Propagate(node.error());
       return model::NotFound("{}", path);
@@ -444,14 +444,14 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
     entity->is_denied = is_shared() && IsDenied(node.error());
     const auto found = FindFiles(*hierarchy, path);
     if (found && !is_shared()) entity->mtime_ns = found->mtime_ns;
-    entity->access =
-        AccessTo(found && !is_shared() ? found->files : std::vector<std::string>());
+    entity->permissions =
+        PermissionsOfFiles(found && !is_shared() ? found->files : std::vector<std::string>());
     AddProblem(*entity, node.error());
   } else {
     entity->node = *std::move(node);
     entity->mtime_ns = entity->node->mtime_ns;
-    entity->access = AccessTo(entity->node->files);
-    entity->may_pass = entity->node->is_partial;
+    entity->permissions = PermissionsOfFiles(entity->node->files);
+    entity->is_transient = entity->node->is_partial;
     if (entity->node->error) AddProblem(*entity, *entity->node->error);
     AddData(*entity, before);
   }
@@ -461,24 +461,26 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   return entity;
 }
 
-backends::Access MountedStore::AccessTo(const std::vector<std::string>& files) const {
-  const auto access_of = [&](const std::string& path) {
+backends::Permissions MountedStore::PermissionsOfFiles(
+    const std::vector<std::string>& files) const {
+  const auto permissions_of = [&](const std::string& path) {
     const auto status = services_.source->Stat(path, backends::Follow::kYes);
-    return status && *status ? AccessBy(**status) : backends::Access{};
+    return status && *status ? PermissionsOf(**status) : backends::Permissions{};
   };
-  const backends::Access store = AccessBy(status());
+  const backends::Permissions store = PermissionsOf(status());
   if (!is_directory_ || files.empty()) return store;
-  backends::Access access = access_of(backends::JoinKey(path_, files.front()));
+  backends::Permissions permissions = permissions_of(backends::JoinKey(path_, files.front()));
   for (size_t i = 1; i < files.size(); ++i) {
-    access = InCommon(access, access_of(backends::JoinKey(path_, files[i])));
+    permissions =
+        CommonPermissions(permissions, permissions_of(backends::JoinKey(path_, files[i])));
   }
-  return InCommon(access, store);
+  return CommonPermissions(permissions, store);
 }
 
 void MountedStore::AddProblem(Entity& entity, const model::Error& error) const {
   const std::string line = Located(Describe(), entity.path, error.message());
   entity.problems += line + "\n";
-  entity.may_pass = entity.may_pass || error.is_transient();
+  entity.is_transient = entity.is_transient || error.is_transient();
   services_.problems.Report(line);
 }
 

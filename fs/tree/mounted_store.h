@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// One store of the source, as the mount shows it. It is opened when a program
-// looks inside. When the last look is no longer fresh, ndlfs looks at it again,
-// and opens it again if it has changed.
+// One store of the source, as the mount shows it. The store is opened when a program looks
+// inside. When the last look is no longer fresh, ndlfs looks at it again, and opens it again if
+// it has changed.
 //
-// An *entity* is one version of an object of the store (group, ndarray,
-// dimension coordinate). When the metadata of an array change, or a chunk that
-// was read changes, a new entity replaces the old one, with a new source,
-// reader and ledger. Open files of the old entity keep it. So one entry of the
-// chunk cache never has bytes of two versions, nor has one inode.
+// An *entity* is one version of an object of the store (group, ndarray, dimension coordinate).
+// When the metadata of an array change, or a chunk that was read changes, a new entity replaces
+// the old one, with a new source, reader and ledger. Open files keep the old entity. So one
+// entry of the chunk cache never has bytes of two versions, and neither has one inode.
 #pragma once
 
 #include <atomic>
@@ -21,8 +20,8 @@
 
 #include "backends/detection.h"
 #include "backends/format/hierarchy.h"
-#include "backends/store/access.h"
 #include "backends/store/caller.h"
+#include "backends/store/permissions.h"
 #include "backends/store/source.h"
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
@@ -43,7 +42,7 @@ namespace ndlfs::fs {
 
 using HierarchyPtr = std::shared_ptr<const backends::Hierarchy>;
 
-// Immutable, except for what reads find out: views and failures.
+// Immutable, except for results of reads: views and failures.
 class Entity {
  public:
   explicit Entity(cache::ChunkCache& cache) : cache_(cache) {}
@@ -55,8 +54,8 @@ class Entity {
   bool is_array() const { return node != nullptr && !node->is_group(); }
   // The text of `error.txt`; empty if there is none.
   std::string ErrorText() const { return problems + failures->Text(); }
-  // Notes, for `error.txt`, that a read of the file `name` has failed. Ignores
-  // transient failures that have nothing to do with the array.
+  // Notes, for `error.txt`, that a read of the file `name` has failed. Ignores transient
+  // failures, which have nothing to do with the array.
   void NoteFailure(const std::string& name, const model::Error& error) const;
 
   std::string path;          // NDL path name
@@ -66,14 +65,14 @@ class Entity {
   std::weak_ptr<const backends::Hierarchy> loaded_from;
   // Null if the object cannot be loaded; `problems` then has the reason.
   std::shared_ptr<const backends::Node> node;
-  std::string problems;    // the known problems, one a line; empty if there are none
-  bool may_pass = false;   // the system refused something; a later look may get it
-  bool is_denied = false;  // on a mount for others: the caller may not read the metadata
+  std::string problems;       // the known problems, one a line; empty if there are none
+  bool is_transient = false;  // the system refused something; a later look may get it
+  bool is_denied = false;     // on a mount for others: the caller may not read the metadata
   // Null except for arrays that have data.
   std::shared_ptr<cache::ChunkLedger> ledger;
   std::shared_ptr<const cache::ArrayReader> reader;
   const std::unique_ptr<KeptViews> views = std::make_unique<KeptViews>();
-  // What has failed when it was read. Kept under `kept_name` when the entity leaves memory.
+  // The failures of reads. Kept under `kept_name` when the entity leaves memory.
   std::shared_ptr<ReadFailures> failures = std::make_shared<ReadFailures>();
   KeptFailures* kept_failures = nullptr;  // null: not kept
   std::string kept_name;
@@ -85,7 +84,7 @@ class Entity {
   // Its weight in StoreServices::entities in bytes, without its views.
   uint64_t held_bytes = 0;
   // The permissions that its files show: those of its metadata in the source.
-  backends::Access access;
+  backends::Permissions permissions;
 
  private:
   cache::ChunkCache& cache_;
@@ -107,10 +106,10 @@ struct StoreServices {
   // The detection that `detect` uses.
   backends::Detection detection = backends::Detection::kContent;
 
-  // Opened stores and entities that stay in memory although nobody uses them.
-  // When an entity is dropped, the page cache of its files is lost. The limits
-  // are in bytes: there may be a hundred stores with the metadata of a million
-  // arrays each, or a thousand arrays with attributes of 40 MiB.
+  // Opened stores and entities that stay in memory although nobody uses them. When an entity is
+  // dropped, the page cache of its files is lost. The limits are in bytes, because there may be
+  // a hundred stores with the metadata of a million arrays each, or a thousand arrays with
+  // attributes of 40 MiB.
   static constexpr uint64_t kOpenedBytes = uint64_t{32} << 20;
   static constexpr uint64_t kEntityBytes = uint64_t{16} << 20;
   model::RecentlyUsed<MountedStore> opened{kOpenedBytes};
@@ -123,8 +122,8 @@ struct StoreServices {
   // Set before the mount is used.
   ScanLimits scan{};
   ListedViews listed_views{};
-  // The absolute path of the mount point, and the store of the source that it shows alone, if
-  // so.
+  // The absolute path of the mount point; and the store of the source, if the mount shows only
+  // that one.
   std::string mount_point = {};
   std::string only_store = {};
   // Tests have views of their own.
@@ -136,12 +135,12 @@ struct StoreServices {
 std::function<backends::FileLook(const std::string&, bool)> DetectIn(
     std::shared_ptr<const backends::Source> source, backends::Detection detection);
 
-// Thread-safe. While it reads from the source, it holds no lock that a reader
-// of another store, or of an open file, needs.
+// Thread-safe. While it reads from the source, it holds no lock that a reader of another store,
+// or of an open file, needs.
 //
 // On a mount for other users, this is the store as one caller sees it
-// (backends/store/caller.h). All that it keeps was read as that caller, and is shown to
-// no other one.
+// (backends/store/caller.h). It reads everything as that caller, and shows it to no other
+// caller.
 class MountedStore : public std::enable_shared_from_this<MountedStore> {
  public:
   // `status` is that of the file or directory at `path`; its format has just
@@ -152,18 +151,18 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // The path in the source; "" is the source itself.
   const std::string& path() const { return path_; }
   bool is_directory() const { return is_directory_; }
-  // Whether other users than the one who mounts read the store.
+  // Whether users other than the one who mounts read the store.
   bool is_shared() const { return services_.open_options.shared; }
   // The id of the caller whose store this is; 0 if all callers share it.
   uint64_t caller_id() const { return caller_ ? caller_->id : 0; }
   // The name of the store in messages.
   std::string Describe() const;
-  // Where people find it.
+  // The place where people find it.
   std::shared_ptr<const StorePlace> place() const { return place_; }
 
   // The status of the file or directory at the last look.
   backends::FileStatus status() const;
-  // The time of the last look whether the store has changed. What Hierarchy() says holds from
+  // When ndlfs last looked whether the store has changed. The result of Hierarchy() holds from
   // then on.
   Freshness::Time looked_at() const EXCLUDES(mutex_);
   void NoteStatus(const backends::FileStatus& status);
@@ -171,9 +170,9 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // the store is opened soon, it need not be detected again.
   void NoteFormat(const backends::Format* format, const backends::Generation& version);
 
-  // The opened store, not older than freshness allows. kStale if there is no
-  // longer a store here; the path then has to be looked up again. Any other
-  // error tells why the store cannot be opened; `error.txt` shows it.
+  // The opened store, not older than Freshness allows. kStale if there is no longer a store
+  // here; the path then has to be looked up again. Any other error tells why the store cannot
+  // be opened; `error.txt` shows it.
   model::Result<HierarchyPtr> Hierarchy();
   // "Zarr v3", or "" while the store is not open.
   std::string format() const;
@@ -183,32 +182,32 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // Hierarchy().
   model::Result<EntityPtr> Get(std::string_view path);
 
-  // What the folder of the object at `path` shows of its metadata files.
+  // The facts that the folder of the object at `path` shows about its metadata files.
   struct FolderLook {
-    int64_t mtime_ns = 0;  // as of Entity
-    backends::Access access;
+    int64_t mtime_ns = 0;  // as in Entity
+    backends::Permissions permissions;
   };
-  // The same as Get() tells, but loads nothing if the format finds the files without reading
-  // them. Fails as Get() does.
+  // The same facts as Get() finds, but loads nothing if the format finds the files without
+  // reading them. Fails as Get() does.
   model::Result<FolderLook> LookAtFolder(std::string_view path);
 
   // Marks `entity` as the one used last, and updates its weight.
   void Touch(const EntityPtr& entity) const;
 
-  // The version of the metadata of an object. What was made from the metadata
-  // is outdated when this changes. 0 if there is no version.
+  // The version of the metadata of an object. When it changes, everything that was made from
+  // the metadata is outdated. 0 if there is no version.
   static uint64_t VersionOf(const backends::Hierarchy& hierarchy, std::string_view path);
 
-  // Looks anew whether the object at `path`, which was loaded from `hierarchy`, has another
-  // version of its metadata than `version`, or is gone. False if nobody can tell.
+  // Looks anew at the object at `path`, which was loaded from `hierarchy`. Returns whether its
+  // metadata have another version than `version`, or it is gone. False if this cannot be found
+  // out.
   bool HasOtherMetadata(const std::weak_ptr<const backends::Hierarchy>& hierarchy,
                         std::string_view path, uint64_t version);
-  // Whether the store has this very object now. Its version may have become another one
-  // although nothing has changed: loading a virtual dataset tells which other files it depends
-  // on.
+  // Whether the store still has this very object. The version of the object may differ although
+  // nothing has changed: loading a virtual dataset tells which other files it depends on.
   bool StillHas(const Entity& entity);
 
-  // Releases the memory of the opened store, which is opened again when needed.
+  // Releases the memory of the opened store. The store is opened again when it is needed.
   void Close();
   // Its weight in StoreServices::opened, in bytes.
   uint64_t held_bytes() const;
@@ -223,8 +222,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
 
   // The result of the last look, if that is fresh.
   std::optional<model::Result<HierarchyPtr>> Fresh() const EXCLUDES(mutex_);
-  // The status of the file or directory at its path, which it notes. kStale if
-  // nothing of its kind is there any more.
+  // Looks at the file or directory at its path, and notes and returns its status. kStale if
+  // there is nothing of the same kind any more.
   model::Result<backends::FileStatus> CurrentStatus() EXCLUDES(mutex_);
   // The open hierarchy, if it is still that of the source; nullopt if it may not be.
   std::optional<model::Result<HierarchyPtr>> LookWhetherUnchanged() EXCLUDES(mutex_);
@@ -239,7 +238,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
                    const backends::FileStatus& status) const EXCLUDES(mutex_);
 
   Seen Find(std::string_view path) EXCLUDES(mutex_);
-  // Since when a look at `entity` that has just been taken holds.
+  // The time from which a look at `entity` holds that was made just now.
   Freshness::Time TimeOfLook(const Entity& entity) const REQUIRES(mutex_);
   void Confirm(std::string_view path, const Entity& entity) EXCLUDES(mutex_);
   model::Result<EntityPtr> Load(const HierarchyPtr& hierarchy, std::string_view path,
@@ -247,20 +246,20 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
   // The permissions to show: those of the store's file or, if the store is a directory, those
   // that it and `files` in it have in common. A file that cannot be looked at has none.
-  backends::Access AccessTo(const std::vector<std::string>& files) const;
+  backends::Permissions PermissionsOfFiles(const std::vector<std::string>& files) const;
   void AddProblem(Entity& entity, const model::Error& error) const;
   // `before`: see Load().
   void AddData(Entity& entity, const Entity* before);
-  // Has the failures of an array kept, and takes those that are with the ledger of the files
-  // that were read, so that a repaired file is noticed.
+  // Gives `entity` a ledger. If failures of the array were kept, takes them over together with
+  // their ledger, so that a repaired file is noticed.
   void AddLedger(Entity& entity, const Entity* before);
 
   StoreServices& services_;
   const std::string path_;
   const bool is_directory_;
   const std::shared_ptr<const StorePlace> place_;
-  // Keeps the caller's id in use, so that the caller finds this store again and
-  // no other one does.
+  // Keeps the caller's id in use, so that the caller finds this store again, and no other
+  // caller does.
   const backends::CallerPtr caller_ = backends::CallerScope::Current();
 
   // Held while the store is opened or looked at; taken before mutex_.
@@ -279,7 +278,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   Detected detected_ GUARDED_BY(mutex_);  // until the store is opened
   uint64_t opened_version_ GUARDED_BY(mutex_) = 0;
   Freshness::Time looked_at_ GUARDED_BY(mutex_);
-  // By path, with the time when they were looked at.
+  // Entities by path, with the time of the last look at each.
   model::WeakMap<std::string, const Entity, Freshness::Time, model::StringHash> known_
       GUARDED_BY(mutex_){64};
 };

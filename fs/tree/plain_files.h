@@ -9,9 +9,9 @@
 
 namespace ndlfs::fs {
 
-// Remembers versions of files that were looked into and are no stores, so that
-// nobody looks a second time. Keeps about the latest 250,000 versions, in
-// 2 MiB. Thread-safe, without a lock.
+// Remembers versions of files that were looked into and are no stores, so that they are not
+// looked into a second time. Keeps about the latest 250,000 versions, in 2 MiB. Thread-safe,
+// without a lock.
 class PlainFiles {
  public:
   PlainFiles();

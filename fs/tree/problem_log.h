@@ -14,14 +14,14 @@
 
 namespace ndlfs::fs {
 
-// What is wrong in the source, one line for each problem: a corrupt chunk that
-// a thousand reads touch is told once, and again after an hour if it is still
-// met. Lines go to the log, at most a hundred a minute, and are kept
-// (`.ndlfs/errors.log`) until there are too many; then the older half goes.
+// The problems of the source, one line for each: a corrupt chunk that a thousand reads touch is
+// reported once, and again after an hour if reads still meet it. Lines go to the log, at most a
+// hundred a minute, and are kept (`.ndlfs/errors.log`) until there are too many; then the older
+// half is dropped.
 //
 // A line may name and quote files. A caller (backends/store/caller.h) gets the lines of
-// problems that its own requests have met, and so nothing that it may not read; the
-// user who mounts gets all. Thread-safe.
+// problems that its own requests have met, and so nothing that it may not read; the user who
+// mounts gets all lines. Thread-safe.
 class ProblemLog {
  public:
   using Clock = std::function<std::chrono::system_clock::time_point()>;
@@ -31,14 +31,12 @@ class ProblemLog {
   // may be empty.
   explicit ProblemLog(Sink sink, Clock clock = &std::chrono::system_clock::now);
 
-  // `text` names the store, the object and the reason. Equal texts are the same
-  // problem. The
-  // current caller has met it.
+  // Reports a problem that the current caller has met. `text` names the store, the object and
+  // the reason. Equal texts are the same problem.
   void Report(std::string_view text);
 
-  // The latest distinct problems that the current caller may know of, oldest first, one
-  // per line with its time. Lines are only added at its end, but for the moment when
-  // the older half goes.
+  // The latest distinct problems that the current caller may know of, oldest first, one per
+  // line with its time. Lines are only added at the end, except when the older half is dropped.
   std::string Text() const;
   // How often Report() was called.
   uint64_t reported() const;
@@ -60,7 +58,7 @@ class ProblemLog {
   const Clock clock_;
   mutable model::Mutex mutex_;
   std::deque<Entry> kept_ GUARDED_BY(mutex_);
-  // When a problem was told, by a hash of its line, and of line and caller.
+  // When a problem was reported, by a hash of its line, and of line and caller.
   std::unordered_map<size_t, Time> told_ GUARDED_BY(mutex_);
   Time window_ GUARDED_BY(mutex_);  // begin of this minute
   uint64_t in_window_ GUARDED_BY(mutex_) = 0;

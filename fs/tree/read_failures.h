@@ -53,8 +53,8 @@ class ReadFailures {
 };
 
 // The failures of arrays that were read lately, so that `error.txt` stays when an array leaves
-// memory. They hold until the metadata change, or one of the files that were read. Up to 256
-// arrays. Thread-safe.
+// memory. They hold until the metadata change, or one of the files that were read. For up to
+// 256 arrays. Thread-safe.
 class KeptFailures {
  public:
   struct Array {
@@ -63,8 +63,8 @@ class KeptFailures {
     std::shared_ptr<cache::ChunkLedger> ledger;  // the files that were read
   };
 
-  // `name` tells the array from all others of the mount. Nullopt if nothing is kept, or what is
-  // kept no longer holds. Looks at the files that were read.
+  // `name` identifies the array in the mount. Nullopt if no failures are kept, or if they no
+  // longer hold. Looks at the files that were read.
   std::optional<Array> Find(const std::string& name, uint64_t version) EXCLUDES(mutex_) {
     Array array;
     {

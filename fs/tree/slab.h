@@ -13,18 +13,19 @@ namespace ndlfs::fs {
 
 // Many small objects, each with a number. Blocks of 64 objects lie together, apart from other
 // memory: a block without objects goes back to the heap, which can then give whole pages back
-// to the system. A block holds nothing but objects: jemalloc has blocks of just the size of 64
-// objects of 40 or 56 bytes, and rounds one word more up by a fifth or a seventh. `T` is
-// default-constructible; numbers that are not in use hold a T{}. Not thread-safe.
+// to the system. A block holds nothing but objects, because jemalloc has blocks of just the
+// size of 64 objects of 40 or 56 bytes; with one word more it would round up by a fifth or a
+// seventh. `T` is default-constructible; numbers that are not in use hold a T{}. Not
+// thread-safe.
 template <typename T>
 class Slab {
  public:
   using Index = uint32_t;
 
-  // Keeps `object`, and returns its number: any that is not in use.
+  // Keeps `object`, and returns a number that was not in use.
   Index Add(T object) {
     if (roomy_.empty()) {
-      // Remove() must not need memory.
+      // So that Remove() needs no memory.
       if (roomy_.capacity() <= blocks_.size()) roomy_.reserve(2 * blocks_.size() + 1);
       blocks_.emplace_back();
       roomy_.push_back(static_cast<Index>(blocks_.size() - 1));

@@ -47,7 +47,7 @@ mode_t TypeOf(FileKind kind) {
   return 0;
 }
 
-// What is at `path` itself; nullopt where there is nothing, or none can look.
+// The status of `path` itself; nullopt if there is nothing, or it cannot be looked at.
 std::optional<FileStatus> StatOf(const MountContext& context, std::string_view path) {
   const auto status = context.source->Stat(path, Follow::kNo);
   return status ? *status : std::nullopt;
@@ -94,9 +94,9 @@ class StoreHandle final : public FileHandle {
   const std::shared_ptr<const backends::Store> file_;
 };
 
-// One version of a plain file. What grows in place (a log) stays the same file
-// for who has it open, and the kernel drops its pages when stat() shows that;
-// what was replaced does not show through.
+// One version of a plain file. A file that grows in place (a log) stays the same file for
+// programs that have it open, and the kernel drops its pages when stat() shows that it grew; a
+// file that replaces it is another one.
 class PlainFile final : public TreeNode {
  public:
   PlainFile(MountContext& context, std::string path, const FileStatus& status, bool is_guess)
@@ -253,7 +253,7 @@ class MirrorReader final : public DirectoryReader {
     return look_time_.is_left() ? TypeByContent(entry.name, **status) : mode_t{0};
   }
 
-  // What a lookup would find: `find` and `ls` then need none for it.
+  // The type that a lookup would find, so that `find` and `ls` need no lookup for it.
   mode_t TypeByContent(std::string_view name, const FileStatus& status) {
     const auto begin = Clock::now();
     const auto store = catalog_.Find(JoinSourcePath(path_, name), status);
@@ -448,7 +448,7 @@ std::string JoinSourcePath(const std::string& path, std::string_view name) {
 model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::string& path,
                                           Stores stores) {
   const auto found = context.source->Stat(path, Follow::kNo);
-  // What was a folder has become a link: the kernel follows that when it looks again.
+  // A folder has become a link. The kernel follows it when it looks again.
   if (!found && found.error().sys_errno() == ELOOP) return model::HasChanged(path);
   if (!found) return model::Propagate(found.error(), path);
   const std::optional<FileStatus>& status = *found;

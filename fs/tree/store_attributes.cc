@@ -8,59 +8,59 @@
 namespace ndlfs::fs {
 namespace {
 
-using backends::Access;
 using backends::FileStatus;
+using backends::Permissions;
 
-Attributes AttributesWith(const Access& access, mode_t type, int64_t mtime_ns) {
-  return {.mode = type | access.mode,
+Attributes AttributesWith(const Permissions& permissions, mode_t type, int64_t mtime_ns) {
+  return {.mode = type | permissions.mode,
           .size = 0,
-          .uid = access.uid,
-          .gid = access.gid,
+          .uid = permissions.uid,
+          .gid = permissions.gid,
           .mtime_ns = mtime_ns,
           .ctime_ns = mtime_ns};
 }
 
 }  // namespace
 
-Access AccessBy(const FileStatus& status) {
+Permissions PermissionsOf(const FileStatus& status) {
   return {status.uid, status.gid, status.mode & 0777};
 }
 
-Access AccessBy(const Attributes& attributes) {
+Permissions PermissionsOf(const Attributes& attributes) {
   return {attributes.uid, attributes.gid, attributes.mode & 0777};
 }
 
 Attributes FileAttributes(const MountedStore& store) {
   const FileStatus status = store.status();
-  Access access = AccessBy(status);
-  access.mode &= 0444;
-  return AttributesWith(access, S_IFREG, status.mtime_ns);
+  Permissions permissions = PermissionsOf(status);
+  permissions.mode &= 0444;
+  return AttributesWith(permissions, S_IFREG, status.mtime_ns);
 }
 
 Attributes FileAttributes(const MountedStore& store, const Entity& entity) {
-  Access access = entity.access;
-  access.mode &= 0444;
-  return AttributesWith(access, S_IFREG,
+  Permissions permissions = entity.permissions;
+  permissions.mode &= 0444;
+  return AttributesWith(permissions, S_IFREG,
                         entity.mtime_ns != 0 ? entity.mtime_ns : store.status().mtime_ns);
 }
 
 Attributes FileAttributes(const MountedStore& store, const Entity& entity,
                           const EntityView& view) {
   Attributes attributes = FileAttributes(store, entity);
-  Access access = AccessBy(attributes);
+  Permissions permissions = PermissionsOf(attributes);
   for (const EntityPart& part : view.parts) {
-    access = InCommon(access, part.access);
+    permissions = CommonPermissions(permissions, part.permissions);
     attributes.mtime_ns = std::max(attributes.mtime_ns, part.mtime_ns);
   }
-  access.mode &= 0444;
-  return AttributesWith(access, S_IFREG, attributes.mtime_ns);
+  permissions.mode &= 0444;
+  return AttributesWith(permissions, S_IFREG, attributes.mtime_ns);
 }
 
 Attributes FolderAttributes(const FileStatus& status, int64_t mtime_ns) {
-  Access access = AccessBy(status);
-  access.mode &= status.is_directory() ? 0555 : 0444;
-  if (!status.is_directory()) access.mode |= access.mode >> 2;
-  return AttributesWith(access, S_IFDIR, mtime_ns != 0 ? mtime_ns : status.mtime_ns);
+  Permissions permissions = PermissionsOf(status);
+  permissions.mode &= status.is_directory() ? 0555 : 0444;
+  if (!status.is_directory()) permissions.mode |= permissions.mode >> 2;
+  return AttributesWith(permissions, S_IFDIR, mtime_ns != 0 ? mtime_ns : status.mtime_ns);
 }
 
 }  // namespace ndlfs::fs

@@ -11,19 +11,19 @@
 
 namespace ndlfs::fs {
 
-backends::Access AccessBy(const backends::FileStatus& status);
-backends::Access AccessBy(const Attributes& attributes);
+backends::Permissions PermissionsOf(const backends::FileStatus& status);
+backends::Permissions PermissionsOf(const Attributes& attributes);
 
-// What files have that are no older and no more open than the store itself.
+// The attributes of files that are no older and no more open than the store itself.
 Attributes FileAttributes(const MountedStore& store);
-// What the files of an entity have.
+// The attributes of the files of an entity.
 Attributes FileAttributes(const MountedStore& store, const Entity& entity);
-// What a view has: it is as closed as all that went into it.
+// The attributes of a view. It is as closed as everything that it was made of.
 Attributes FileAttributes(const MountedStore& store, const Entity& entity,
                           const EntityView& view);
 
-// The folder of what is at `status` in the source: who may read a file may
-// also enter the folder that stands for it.
+// The attributes of the folder of something that has `status` in the source. Whoever may read a
+// file may also enter the folder that stands for it.
 Attributes FolderAttributes(const backends::FileStatus& status, int64_t mtime_ns);
 
 }  // namespace ndlfs::fs

@@ -18,8 +18,8 @@
 namespace ndlfs::fs {
 namespace {
 
-using backends::Access;
 using backends::FileStatus;
+using backends::Permissions;
 using model::IoError;
 using StorePtr = std::shared_ptr<MountedStore>;
 
@@ -131,7 +131,7 @@ class ListingReader final : public DirectoryReader {
   size_t next_ = 0;
 };
 
-// What stands where an object should be that will not be shown.
+// Stands in place of an object that cannot be shown.
 class ErrorFolder final : public DirectoryNode {
  public:
   ErrorFolder(std::string reason, const Attributes& folder, const Attributes& file)
@@ -263,7 +263,7 @@ TreeNodePtr EntityFolder::MakeErrorPage(std::string_view reason) const {
                       FileAttributes(*store_));
 }
 
-// Whoever may read the data may read what is wrong with them.
+// Anybody who may read the data may read what is wrong with them.
 model::Result<TreeNodePtr> EntityFolder::FindError(const Entity& entity) const {
   std::string text = entity.ErrorText();
   if (text.empty()) return model::NotFound("{}", kErrorName);
@@ -307,7 +307,7 @@ model::Result<TreeNodePtr> EntityFolder::FindViewFile(const EntityPtr& entity,
   return MakeViewFile(context_, store_, entity, std::move(view));
 }
 
-// What this folder is called, at the top without the extension of the store.
+// The name of this folder; at the top without the extension of the store.
 std::string EntityFolder::Stem() const {
   if (!is_top()) return model::EncodeFileName(model::BaseName(path_));
   const std::string store = store_->Describe();
@@ -325,9 +325,9 @@ bool EntityFolder::MayChange(std::string_view name) const {
   return entity && (*entity)->node != nullptr;
 }
 
-// What holds for one caller alone the kernel cannot keep, and a listing should not wait for a
-// server. The files of a group are made of all that is in it, and the document of a coordinate
-// of its values.
+// The kernel cannot keep attributes that hold for one caller alone, and a listing should not
+// wait for a server. The files of a group depend on everything in it, and the document of a
+// coordinate on its values.
 bool EntityFolder::ListsAttributesOf(mode_t type) const {
   if (DependsOnCaller() || context_.source->looks_are_requests()) return false;
   if (type == S_IFDIR) return true;
@@ -364,14 +364,15 @@ model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) c
   NDLFS_TRY(const auto look, store_->LookAtFolder(path));
   Attributes attributes = FolderAttributes(StatusOf(path), look.mtime_ns);
   // Listing it and its extended attributes tell what is in the metadata.
-  Access metadata = look.access;
+  Permissions metadata = look.permissions;
   metadata.mode |= 0111;
-  attributes.mode = S_IFDIR | InCommon(AccessBy(attributes), metadata).mode;
+  attributes.mode = S_IFDIR | CommonPermissions(PermissionsOf(attributes), metadata).mode;
   return std::make_shared<EntityFolder>(context_, store_, path, attributes);
 }
 
-// Of the directory where a store that is one keeps the object at `path`;
-// otherwise, or if there is none, that of the store. On a server all directories have the same.
+// The status of the directory where the store, if it is a directory, keeps the object at
+// `path`; otherwise, or if there is no such directory, the status of the store. All directories
+// of a server have the same status.
 FileStatus EntityFolder::StatusOf(const std::string& path) const {
   if (store_->is_directory() && !context_.source->looks_are_requests()) {
     const std::string place = store_->path().empty() ? path.substr(1) : store_->path() + path;
@@ -398,9 +399,8 @@ model::Result<std::string> EntityFolder::NameOf(std::string_view file_name) cons
   return model::NotFound("{}", file_name);
 }
 
-// An archive of `data.zarr` has a group of that name. It is found by this name,
-// too, because no file in the folder of a group can be meant. The true name of
-// an array could be that of a view.
+// An archive of `data.zarr` has a group of that name. It is also found by this name, because no
+// file in the folder of a group can have it. The true name of an array could be that of a view.
 bool EntityFolder::IsGroupOfTrueName(const std::vector<std::string>& names,
                                      std::string_view file_name) const {
   if (std::find(names.begin(), names.end(), file_name) == names.end()) return false;

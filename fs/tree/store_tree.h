@@ -14,20 +14,19 @@
 
 namespace ndlfs::fs {
 
-// The file in the folder of a store that says what is wrong. It may appear at any time.
+// The file in the folder of a store that tells its problems. It may appear at any time.
 inline constexpr std::string_view kErrorName = "error.txt";
 
 // The folder of the store. Opens nothing.
 TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store);
 
 // The view `name` of the group at `object`, or of the array that the store is, as a file.
-// kNotFound where there is none.
+// kNotFound if there is none.
 model::Result<TreeNodePtr> MakeStoreFile(MountContext& context,
                                          std::shared_ptr<MountedStore> store,
                                          std::string_view object, std::string_view name);
 
-// A folder in place of a store that cannot be shown, with an `error.txt` that
-// has the reason.
+// A folder in place of a store that cannot be shown, with an `error.txt` that has the reason.
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder);
 
 // The text of the symbolic link that shows the link at `path` of a store.

@@ -28,15 +28,15 @@ EntityPart NotHeld(const Entity& entity, std::shared_ptr<const LaterElements> la
           .generation = entity.generation,
           .version = entity.version,
           .loaded_from = entity.loaded_from,
-          .access = entity.access,
+          .permissions = entity.permissions,
           .mtime_ns = entity.mtime_ns,
           .held = nullptr,
           .later = std::move(later)};
 }
 
-// Parts are held so that they keep their generation. A group has its version, which is as good
-// without chunks, and so has an array as long as none of its chunks was read. Of two arrays
-// that need each other, one holds the other.
+// Holds the entity of a part, so that it keeps its generation. A group is not held, because its
+// version serves as well without chunks; the same is true of an array until a chunk is read. If
+// two arrays need each other, one holds the other.
 EntityPart PartOf(const Entity& owner, const EntityPtr& entity) {
   EntityPart part = NotHeld(*entity, nullptr);
   const bool is_held = !entity->is_group() && (owner.is_group() || entity->path < owner.path);
@@ -44,7 +44,7 @@ EntityPart PartOf(const Entity& owner, const EntityPtr& entity) {
   return part;
 }
 
-// What a view was made of besides its entity. Thread-safe.
+// Collects the parts of a view while it is made. Thread-safe.
 class Parts {
  public:
   void Add(EntityPtr entity) EXCLUDES(mutex_) {
@@ -59,15 +59,15 @@ class Parts {
                                                       const EntityPtr& entity, uint64_t size)
       EXCLUDES(mutex_) {
     auto later = std::make_shared<const LaterElements>(store, *entity, size, later_bytes_);
-    // What others have read of it tells whether it has changed.
+    // Other programs have read it; the ledger can tell whether it has changed.
     if (entity->ledger->has_notes()) later->Hold(entity);
     Later part = {NotHeld(*entity, later), entity->held_bytes};
     const model::MutexLock lock(mutex_);
     if (is_moved_) return later;
     return later_.emplace(entity->path, std::move(part)).first->second.part.later;
   }
-  // What was found at `path` before: all of a view is made of one look. nullopt if nobody has
-  // looked there.
+  // The result of an earlier look at `path`, so that all of a view is made of one look. nullopt
+  // if there was none.
   std::optional<Result<EntityPtr>> Known(const std::string& path) const EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
     if (const auto known = entities_.find(path); known != entities_.end()) return known->second;
@@ -173,7 +173,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
     }
     return *names_;
   }
-  // What a listing has found just now.
+  // Notes the names that a listing has just found.
   void SetNames(std::vector<std::string> names) EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
     names_ = std::move(names);
@@ -259,7 +259,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
   mutable std::optional<std::vector<std::string>> names_ GUARDED_BY(mutex_);
 };
 
-// What stands for a file that could not be made, until something changes.
+// Stands for a file that could not be made, until something changes.
 class RefusedView final : public View {
  public:
   explicit RefusedView(model::Error reason) : reason_(std::move(reason)) {}
@@ -316,7 +316,7 @@ Result<bool> IsCurrent(const StorePtr& store, const EntityView& view) {
   return true;
 }
 
-// What has gone is a change, too.
+// A part that is gone is a change, too.
 Result<bool> IsUnchanged(const StorePtr& store, const EntityView& view) {
   auto current = IsCurrent(store, view);
   if (!current && current.error().code() == model::ErrorCode::kNotFound) return false;
@@ -327,8 +327,9 @@ std::string NameOf(const MountedStore& store, const Entity& entity, std::string_
   return store.Describe() + (entity.path == "/" ? "" : entity.path) + '/' + std::string(name);
 }
 
-// Of a file that no listing shows, only those need to know who look for it. A name that means
-// nothing is a mistake of the caller: the log says why, and not the files of the entity.
+// Only a program that looks for a file which no listing shows needs to know why there is none.
+// A name that means nothing is a mistake of the caller: the log says why, and not the files of
+// the entity.
 model::Failure Refuse(const MountedStore& store, const Entity& entity, const ViewName& file,
                       const model::Error& reason) {
   if (reason.is_transient()) {
@@ -345,7 +346,7 @@ model::Failure Refuse(const MountedStore& store, const Entity& entity, const Vie
   return model::NotFound("{}", file.name);
 }
 
-// What the array is called that is all of a store: as the file, without its extension.
+// The name of an array that is a whole store: that of the file, without its extension.
 std::string ArrayName(const MountedStore& store) {
   const std::string place = store.Describe();
   return std::string(StemOf(model::BaseName(place)));
@@ -400,7 +401,7 @@ void AddByName(std::vector<ViewName> others, std::vector<ViewName>& names) {
   }
 }
 
-// What `ask` learns from the provider of the entity, with what is known of views made already.
+// Asks the provider of the entity, and adds what is known about views that were made before.
 template <typename Ask>
 std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const EntityPtr& entity,
                               const std::vector<std::string>* children = nullptr) {

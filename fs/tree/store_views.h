@@ -17,14 +17,14 @@
 
 namespace ndlfs::fs {
 
-// All views of `entity`, an object of `store` that could be loaded, in the order of a
-// listing. This includes those that no listing shows. A view has a refusal if it is
-// refused, or if the search for its size has refused it.
+// All views of `entity`, an object of `store` that could be loaded, in the order of a listing.
+// Includes those that no listing shows. A view has a refusal if its kind refuses the entity, or
+// if the search for its size has failed for good.
 std::vector<ViewName> ListViews(const std::shared_ptr<MountedStore>& store,
                                 const EntityPtr& entity);
 
-// Those of them that the options of the mount list. `children` are the names in a group.
-// Of a group, loads nothing below it for views that are not listed.
+// The views in that list which the options of the mount show. `children` are the names in a
+// group. For a group, loads nothing below it for views that are not listed.
 std::vector<ViewName> ListShownViews(const std::shared_ptr<MountedStore>& store,
                                      const EntityPtr& entity,
                                      const std::vector<std::string>& children);
@@ -35,13 +35,13 @@ std::vector<ViewName> ListShownViews(const std::shared_ptr<MountedStore>& store,
 model::Result<EntityViewPtr> FindView(const std::shared_ptr<MountedStore>& store,
                                       const EntityPtr& entity, std::string_view name);
 
-// Whether the entity is of the kind that has the view `name`, without making it: what
-// FindView() finds then may still turn out to be refused.
+// Whether the entity is of the kind that has the view `name`, without making it. FindView() may
+// still refuse that view.
 bool MayHaveView(const std::shared_ptr<MountedStore>& store, const EntityPtr& entity,
                  std::string_view name);
 
 // The size of the view of an array with the true name `name`, which is made of nothing but
-// `entity`, if that can be told without making it.
+// `entity`, if that size is known without making the view.
 std::optional<uint64_t> FindViewSize(const MountedStore& store, const EntityPtr& entity,
                                      std::string_view name);
 

@@ -26,7 +26,7 @@ namespace ndlfs::fs {
 struct Attributes {
   mode_t mode = 0;  // type and permissions
   uint64_t size = 0;
-  // Bytes on a disk; as many as `size` where this is not known.
+  // Bytes on a disk; counts as `size` if this is not known.
   std::optional<uint64_t> allocated = std::nullopt;
   uid_t uid = 0;
   gid_t gid = 0;
@@ -42,7 +42,7 @@ struct DirectoryEntry {
   mode_t type = 0;
 };
 
-// Memory that an open file or directory keeps. Others may keep the same object; then it has the
+// Memory that an open file or directory keeps. If another one keeps the same object, it has the
 // same identity.
 struct KeptObject {
   const void* identity;
@@ -50,7 +50,7 @@ struct KeptObject {
 };
 using KeptObjects = std::vector<KeptObject>;
 
-// A file as a listing tells it. Lookup() would find an object that IsListedAs(version).
+// A file as a listing tells it. Lookup() would find an object with IsListedAs(version).
 struct ListedFile {
   Attributes attributes;
   InodeTable::ListedVersion version;
@@ -60,7 +60,7 @@ struct ListedFile {
 class DirectoryReader {
  public:
   virtual ~DirectoryReader() = default;
-  // The objects of some size that stay in memory while the directory is open.
+  // The larger objects that stay in memory while the directory is open.
   virtual KeptObjects kept() const { return {}; }
   // The next entry, without "." and ".."; nullopt at the end.
   virtual model::Result<std::optional<DirectoryEntry>> Next() = 0;
@@ -72,7 +72,7 @@ class DirectoryReader {
 class FileHandle {
  public:
   virtual ~FileHandle() = default;
-  // The objects of some size that stay in memory while the file is open.
+  // The larger objects that stay in memory while the file is open.
   virtual KeptObjects kept() const { return {}; }
   // Fills `out` from byte `offset`, and returns the number of bytes: fewer only
   // at the end of the file. An error names the file and the place in it.
@@ -80,8 +80,8 @@ class FileHandle {
 
   enum class Content : uint8_t { kData, kHole };
   // The first byte from `offset` on that is data or, for kHole, in a hole; the end of the file
-  // counts as one. nullopt if there is none, or if `offset` is not below the size.
-  // kUnsupported if the file has no holes that anybody knows of.
+  // counts as a hole. nullopt if there is none, or if `offset` is not below the size.
+  // kUnsupported if nothing is known about holes in the file.
   virtual model::Result<std::optional<uint64_t>> Seek(uint64_t /*offset*/,
                                                       Content /*content*/) const {
     return model::Unsupported("holes");
@@ -102,24 +102,23 @@ std::vector<std::string> NamesOf(const ExtendedAttributes& attributes);
 class TreeNode;
 using TreeNodePtr = std::shared_ptr<TreeNode>;
 
-// Thread-safe. A node refuses calls that its kind does not have (Lookup() in a
-// file, Open() of a directory) with the errno that POSIX gives.
+// Thread-safe. A node refuses calls that its kind does not have (Lookup() in a file, Open() of
+// a directory) with the errno that POSIX demands.
 class TreeNode : public InodeTable::Object {
  public:
   // The attributes. Costs a few stat() at most, unless StatCost() says more.
   // kStale if the path has to be looked up again; kNotFound if it has turned
   // out that there is no such file.
   virtual model::Result<Attributes> Stat() const = 0;
-  // The same for a node that a lookup has just made. Does not look again at
-  // what that lookup has seen.
+  // The same for a node that a lookup has just made. Does not repeat the looks of that lookup.
   virtual model::Result<Attributes> StatWhenFound() const { return Stat(); }
   // The cost of Stat(): no decoding, decoding as much as a read does, or
   // decoding much more.
   enum class Cost { kNothing, kRead, kScan };
   virtual Cost StatCost() const { return Cost::kNothing; }
 
-  // Whether Stat() may say something else at any moment, and to another caller: nobody
-  // may remember it.
+  // Whether the result of Stat() may differ at any moment, and for another caller, so that
+  // nobody may remember it.
   virtual bool IsVolatile() const { return false; }
 
   // Whether another caller (backends/store/caller.h) may see this node differently, or not at
@@ -156,18 +155,18 @@ class TreeNode : public InodeTable::Object {
   virtual model::Result<std::string> ReadLink() const;
 
   virtual model::Result<ExtendedAttributes> GetExtendedAttributes() const;
-  // Their names, at no more cost than it takes to know them: `ls -l` of coreutils 9.6 and later
-  // asks for them of each file and folder.
+  // The names of extended attributes, at no more cost than it takes to know the names: `ls -l`
+  // of coreutils 9.6 and later asks for those of each file and folder.
   virtual model::Result<std::vector<std::string>> ListExtendedAttributes() const;
-  // The value of one of these, or of one that is not listed; nullopt if there is none.
+  // The value of one of these, or of an attribute that is not listed; nullopt if there is none.
   virtual model::Result<std::optional<std::string>> GetExtendedAttribute(
       std::string_view name) const;
 };
 
 inline bool IsDirectory(const Attributes& attributes) { return S_ISDIR(attributes.mode); }
 
-// The base of nodes that are directories. Any directory that is found at the
-// path of one counts as the same directory.
+// The base of nodes that are directories. Whatever directory is found at the path of one counts
+// as the same directory.
 class DirectoryNode : public TreeNode {
  public:
   Relation Compare(const Object& fresh) const final;
@@ -183,12 +182,11 @@ std::unique_ptr<DirectoryReader> MakeListReader(std::vector<DirectoryEntry> entr
 // `text` as an open file.
 OpenedFile OpenText(std::shared_ptr<const std::string> text);
 
-// A small file whose text is known, such as `error.txt`. With another text it is
-// another object for the inode table.
+// A small file whose text is known, such as `error.txt`. A node with another text is another
+// object for the inode table.
 TreeNodePtr MakeTextNode(std::string text, const Attributes& attributes);
 
-// A symbolic link. With another target it is another object for the inode
-// table.
+// A symbolic link. A node with another target is another object for the inode table.
 TreeNodePtr MakeSymlinkNode(std::string target, const Attributes& attributes);
 
 }  // namespace ndlfs::fs

@@ -32,9 +32,9 @@ bool IsOutdated(MountedStore& store, const Entity& entity, const EntityView& vie
   return std::any_of(view.parts.begin(), view.parts.end(), is_outdated);
 }
 
-// What has to be the same of two views, or of what they are made of, so that nothing is known
-// to differ. Their generation, where that alone can tell: there are chunks of which it is known
-// that they have changed, or the size is not known.
+// A number that two views share if nothing is known to differ between them, or between their
+// parts. If only the generation can tell, it is their generation: chunks are known to have
+// changed, or the size is not known.
 uint64_t FactsOf(const Entity& entity, const Attributes& attributes,
                  std::optional<uint64_t> size, const EntityView* made) {
   const uint64_t generation = made ? made->generation : entity.generation;
@@ -166,7 +166,7 @@ class ViewFile final : public TreeNode {
   }
 
  private:
-  // What Size() takes until it is known.
+  // The state of Size() until the size is known.
   struct Unsized {
     EntityPtr entity;
     EntityViewPtr made;

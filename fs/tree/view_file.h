@@ -12,14 +12,14 @@
 
 namespace ndlfs::fs {
 
-// The file of the view `made` of `entity`, an object of `store`. It is that of one generation:
-// once the view has changed, Open() fails with kStale, and a new lookup finds another node.
+// The file of one generation of a view: of `made`, a view of `entity`, an object of `store`.
+// Once the view has changed, Open() fails with kStale, and a new lookup finds another node.
 TreeNodePtr MakeViewFile(MountContext& context, std::shared_ptr<MountedStore> store,
                          EntityPtr entity, EntityViewPtr made);
 
-// How a listing tells that file: with `attributes`, whose size does not count, and of `size`
-// bytes (nullopt: that takes a scan). `made` is null if nothing but the entity went into the
-// view.
+// How a listing tells that file: with `attributes`, whose size does not count, and with `size`
+// bytes (nullopt: only a scan finds the size). `made` is null if the view is made of the entity
+// alone.
 ListedFile DescribeViewFile(const Entity& entity, const Attributes& attributes,
                             std::optional<uint64_t> size, const EntityView* made = nullptr);
 

@@ -182,7 +182,7 @@ void WholeFiles::FindObjects(MountContext& context, NamedStore& named) {
   if (!store || !*store) return;
   const auto hierarchy = (*store)->Hierarchy();
   if (!hierarchy) return;
-  // Of a store without any array that can be read, a file would show nothing.
+  // A file of a store without any array that can be read would show nothing.
   const bool is_one = HoldsSubgroups(context.as);
   named.objects = GroupWalk(**hierarchy, is_one).Walk();
   if (is_one && !named.objects.empty()) named.objects = {"/"};
@@ -201,7 +201,7 @@ void WholeFiles::AddStore(MountContext& context, std::string name,
   const std::string path = FollowLinks(*context.source, path_of_entry);
   const auto status = context.source->Stat(path, Follow::kNo);
   const auto found = status && *status ? context.catalog.Find(path, **status) : nullptr;
-  // What nobody can tell at this moment is shown as it is.
+  // If nobody can tell at this moment what it is, it is shown unchanged.
   if (!found || !*found) {
     taken.insert(std::move(name));
     return;

@@ -28,7 +28,7 @@ struct WholeFile {
   bool is_original = false;  // the store is such a file already, and shown byte for byte
 };
 
-// What one directory shows instead of its stores.
+// The files that one directory shows instead of its stores.
 struct WholeFileNames {
   std::map<std::string, WholeFile, std::less<>> files;  // by the names that are shown
   // Stores of the source that have such files. All others are shown as without `--as`.
@@ -41,16 +41,17 @@ struct NamedStore {
   std::string path;
   std::vector<std::string> objects;  // "/" and others; not empty
   bool is_original = false;
-  bool stays_folder = false;  // beside its files, because some could not be made
+  bool stays_folder = false;  // shown as a folder, too, because some files could not be made
 };
 
-// Names for the files of `stores`, sorted by name, next to things called `taken`.
+// Gives names to the files of `stores`, which are sorted by name, next to things called
+// `taken`.
 //
-// A store is called like its own file without the extension, with the extension `extension`; a
-// group of it has its path behind that, with dots: "era5.nc", "era5.forecast.wind.nc". Of
-// several stores that would have one name, or where `taken` has it, each keeps the whole of its
-// own name, "era5.zarr.nc", but one that has that name already: "era5.nc". A name that is still
-// taken gets a number: "era5.zarr_2.nc".
+// The file of a store has the store's name, with `extension` in place of its own extension; the
+// file of a group also has the path of the group in front of it, with dots: "era5.nc",
+// "era5.forecast.wind.nc". If several stores would have the same name, or the name is in
+// `taken`, each of them keeps the whole of its own name, "era5.zarr.nc"; only a store whose own
+// name is "era5.nc" keeps that. A name that is still taken gets a number: "era5.zarr_2.nc".
 WholeFileNames GiveNames(const std::vector<NamedStore>& stores,
                          const std::set<std::string, std::less<>>& taken,
                          std::string_view extension);
@@ -60,14 +61,14 @@ WholeFileNames GiveNames(const std::vector<NamedStore>& stores,
 class WholeFiles {
  public:
   using NamesPtr = std::shared_ptr<const WholeFileNames>;
-  // Those in the directory `path` of the source. Looks at each file of it, and opens
-  // each store; the answer holds as long as others about the source, or twenty times as long as
-  // it took to find.
+  // The files in the directory `path` of the source. Looks at each entry of the directory, and
+  // opens each store. The answer holds as long as other looks at the source, or twenty times as
+  // long as it took to find.
   model::Result<NamesPtr> In(MountContext& context, const std::string& path);
-  // Those of one store, which is all that the mount shows.
+  // The files of one store, if the mount shows only that store.
   model::Result<NamesPtr> OfStore(MountContext& context, const std::string& path);
-  // Makes the node of one. kNotFound where it turns out that there can be no such file:
-  // error.txt of the store's folder, which is shown again from now on, and the log say why.
+  // Makes the node of a file. kNotFound if it turns out that there can be no such file: the
+  // store's folder is shown again from now on, and its error.txt and the log say why.
   model::Result<TreeNodePtr> Find(MountContext& context, const WholeFile& file);
 
  private:
@@ -76,7 +77,8 @@ class WholeFiles {
     Freshness::Time found;
     Freshness::Duration took;
   };
-  using Object = std::pair<std::string, std::string>;  // path of a store, and in it
+  using Object =
+      std::pair<std::string, std::string>;  // path of a store, and path of the object in it
 
   template <typename Look>
   model::Result<NamesPtr> Remember(const MountContext& context, const std::string& path,

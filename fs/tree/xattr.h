@@ -35,7 +35,7 @@ ExtendedAttributes DescribeEntity(std::string_view store, std::string_view path,
                                   std::span<const ViewName> views = {});
 
 inline constexpr std::string_view kLoadStatsName = "user.ndl.stats";
-// What reading an array has taken since ndlfs has it in memory, in YAML.
+// The cost of reading an array since ndlfs has it in memory, in YAML.
 std::string DescribeLoads(const cache::LoadCounts& counts);
 
 }  // namespace ndlfs::fs

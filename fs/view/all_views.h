@@ -18,12 +18,12 @@ namespace ndlfs::fs {
 // other names, and for names that ndlfs has reserved.
 std::string ResolveAlias(std::string_view stem, std::string_view name);
 
-// The name of a store without its extension, which files are called by: "era5" for "era5.zarr".
-// A name that is all extension stays as it is.
+// The name of a store without its extension, as in names of files: "era5" for "era5.zarr". A
+// name that is nothing but an extension stays as it is.
 std::string_view StemOf(std::string_view file_name);
 
-// "era5.nc" of "era5" and "nc". What the name ends in already is not said again:
-// "cells.ome.tif" of "cells.ome" and "ome.tif".
+// "era5.nc" for "era5" and "nc". If the name ends in a part of the extension already, that part
+// is not repeated: "cells.ome.tif" for "cells.ome" and "ome.tif".
 std::string WithExtension(std::string_view name, std::string_view extension);
 
 // The short names of all kinds of files, of arrays and of groups.

@@ -22,7 +22,7 @@ constexpr std::string_view kBegin = "data[";
 constexpr std::string_view kEnd = "].nc";
 constexpr std::string_view kWhole = "data.nc";
 
-// What stands between the brackets; nullopt for other names.
+// The text between the brackets; nullopt for other names.
 std::optional<std::string_view> SliceIn(std::string_view name) {
   if (name.size() < kBegin.size() + kEnd.size()) return std::nullopt;
   if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return std::nullopt;
@@ -35,7 +35,8 @@ struct Item {
   std::string name = {};  // of the dimension
   bool by_coordinate = false;
   bool by_index = false;
-  // What it was along a dimension of that extent, in coordinates with that path name.
+  // The meaning of the item along a dimension of that extent, by the path name of the
+  // coordinates.
   std::map<std::pair<std::string, uint64_t>, IndexRange> found = {};
 };
 

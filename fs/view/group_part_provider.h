@@ -6,11 +6,10 @@
 namespace ndlfs::fs {
 
 // Slices of groups, by name: "data[time=2020-01-01,lat=40:60].nc" is data.nc of the arrays of
-// the group, each cut along the dimensions that are named (see ParseSlice()). An array without
-// such a dimension stays whole. The true name has indices where they are the same for all
-// arrays. A slice that does not exist has a refusal with kNotFound: no array has the dimension,
-// or an item means coordinates for one array and indices for another. `files` must outlive the
-// provider.
+// the group, each cut along the named dimensions (see ParseSlice()). An array without such a
+// dimension stays whole. The true name has indices if they are the same for all arrays. A slice
+// that does not exist has a refusal with kNotFound: no array has the dimension, or an item
+// means coordinates for one array and indices for another. `files` must outlive the provider.
 class GroupPartProvider final : public GroupViewProvider {
  public:
   explicit GroupPartProvider(const GroupViewProvider& files) : files_(files) {}

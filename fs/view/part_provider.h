@@ -6,10 +6,10 @@
 namespace ndlfs::fs {
 
 // Slices of arrays, by name: "data[0,:,10:20].npy", "data[lat=40:60].raw", with every extension
-// that `files` has for what was cut out (see ParseSlice()); "values.npy" and the like of
-// arrays of numbers (see MakeUnpacked()); and slices of these. The true name of a slice has
-// indices only. A slice that there is not has a refusal with kNotFound, and an error that may
-// pass where coordinates could not be read. `files` must outlive the provider.
+// that `files` has for the part (see ParseSlice()); "values.npy" and the like of arrays of
+// numbers (see MakeUnpacked()); and slices of these. The true name of a slice has indices only.
+// A slice that does not exist has a refusal with kNotFound; if coordinates could not be read,
+// the error is transient. `files` must outlive the provider.
 class PartProvider final : public ArrayViewProvider {
  public:
   explicit PartProvider(const ArrayViewProvider& files) : files_(files) {}

@@ -49,13 +49,13 @@ TEST(ErrorTest, TheErrnoTellsWhatKindItIs) {
     EXPECT_EQ(code(number), ErrorCode::kIo);
 }
 
-TEST(ErrorTest, WhatPassesIsTransientButNotTheOtherWayRound) {
+TEST(ErrorTest, MomentaryErrorsAreTransientButNotTheOtherWayRound) {
   for (const int number : {EMFILE, ECANCELED, ESTALE}) {
-    EXPECT_TRUE(IoError(number, "open").value().passes()) << number;
+    EXPECT_TRUE(IoError(number, "open").value().is_momentary()) << number;
     EXPECT_TRUE(IoError(number, "open").value().is_transient()) << number;
   }
   for (const int number : {EACCES, EIO, ENOENT}) {
-    EXPECT_FALSE(IoError(number, "open").value().passes()) << number;
+    EXPECT_FALSE(IoError(number, "open").value().is_momentary()) << number;
     EXPECT_TRUE(IoError(number, "open").value().is_transient()) << number;
   }
   EXPECT_FALSE(Check(12).error().is_transient());

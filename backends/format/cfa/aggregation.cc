@@ -29,7 +29,7 @@ constexpr std::string_view kData = "aggregated_data";
 constexpr std::string_view kDimensions = "aggregated_dimensions";
 constexpr std::string_view kArray = "cfa_array";
 constexpr std::string_view kArrayDimensions = "cfa_dimensions";
-// Of a variable with instructions.
+// The limit for a variable with instructions.
 constexpr uint64_t kMostBytes = uint64_t{64} << 20;
 constexpr std::array<std::string_view, 4> kAttributes = {kData, kDimensions, kArray,
                                                          kArrayDimensions};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the attributes of an aggregation variable say: where its fragments are.
+// Reads the attributes of an aggregation variable, which say where its fragments are.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Aggregation {
 
 // Whether attributes are those of an aggregation variable.
 bool IsAggregation(const std::vector<model::Attribute>& attributes);
-// Removes those attributes that make it one.
+// Removes the attributes that make an array an aggregation.
 void RemoveAggregation(std::vector<model::Attribute>& attributes);
 
 // The aggregation at `path` of `file`, which has these attributes. Reads the variables that

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Aggregation variables of netCDF files: arrays whose data are fragments in other files. They
-// are described by section 2.8 of the CF conventions 1.13, by CFA 0.6, and by CFA 0.4.
+// Aggregation variables of netCDF files: arrays whose data are fragments in other files.
+// Section 2.8 of the CF conventions 1.13, CFA 0.6 and CFA 0.4 describe them.
 #pragma once
 
 #include <memory>

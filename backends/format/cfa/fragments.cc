@@ -179,9 +179,9 @@ class Fragments : public std::enable_shared_from_this<Fragments> {
     return files_->stores().LoadArray(path, name);
   }
 
-  // What makes elements of the variable of those of a fragment; null if they are the same.
-  // Fails if they differ in more than their packing or the units of times. A fragment without
-  // units has those of the variable; the names of its dimensions do not matter.
+  // The converter from elements of a fragment to elements of the variable; null if they are the
+  // same. Fails if they differ in more than their packing or the units of times. A fragment
+  // without units has those of the variable; the names of its dimensions do not matter.
   Result<std::shared_ptr<const ElementConverter>> Compare(const Node& node,
                                                           const std::string& label) const {
     PartDescription part = ndl::DescribePart(files_->stores(), "", "", node);

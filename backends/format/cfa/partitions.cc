@@ -15,7 +15,7 @@ namespace {
 using model::BadInput;
 using model::Result;
 
-// Values of a JSON text, of which a partition takes about 20.
+// The most values in a JSON text; a partition takes about 20.
 constexpr size_t kMostValues = 32 * model::kMaxParts;
 
 std::string TextAt(const Json& object, const char* key) {

@@ -11,8 +11,8 @@
 namespace ndlfs::backends::cfa {
 
 // Reads the attribute `cfa_array` of CFA 0.4, a JSON text with a list of partitions, of an
-// array with these dimensions. Partitions that need more than to be put in their places are
-// errors.
+// array with these dimensions. A partition that has to be transformed, and not only put in its
+// place, is an error.
 model::Result<Aggregation> ReadPartitions(std::string_view text,
                                           std::vector<std::string> dimensions);
 

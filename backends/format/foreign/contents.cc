@@ -33,7 +33,7 @@ std::vector<std::string> NamesOf(const std::vector<Axis>& axes) {
   std::vector<std::string> names;
   for (const Axis& axis : axes) {
     std::string name = CleanName(axis.name);
-    // Of two dimensions with one name, coordinates would be along either.
+    // If two dimensions had one name, coordinates could be along either.
     const bool is_new = std::ranges::find(names, name) == names.end();
     names.push_back(is_new ? std::move(name) : std::string());
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a header describes: a group with arrays, and the coordinates along their dimensions.
+// The contents of a store that a header describes: a group with arrays, and the coordinates
+// along their dimensions.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@
 
 namespace ndlfs::backends::foreign {
 
-// Attributes of texts and numbers. A text that is not UTF-8 is taken as Latin-1.
+// Make attributes of texts and numbers. A text that is not UTF-8 is taken as Latin-1.
 model::Attribute TextAttribute(std::string name, std::string_view text);
 model::Attribute RealAttribute(std::string name, double number);
 model::Attribute RealsAttribute(std::string name, const std::vector<double>& numbers);
@@ -35,7 +36,7 @@ model::Result<void> AddFieldAttribute(std::string_view name, std::string_view va
 struct Coordinates {
   double first = 0;  // first, first + step, first + 2 step ...
   double step = 1;
-  // Or these, one for each index, which copies share.
+  // Or a list, with one for each index. Copies of the object share it.
   std::shared_ptr<const std::vector<double>> values = nullptr;
   std::vector<model::Attribute> attributes = {};
   bool operator==(const Coordinates& other) const;
@@ -53,7 +54,7 @@ struct DescribedArray {
   std::string name = {};
   std::vector<Axis> axes = {};  // the slowest first
   model::Datatype stored = {};  // with the byte order of the file
-  // Of the elements as they are decoded, if these are of another type.
+  // The type of the decoded elements, if it differs from `stored`.
   std::optional<model::Datatype> dtype = std::nullopt;
   // Decodes elements of `stored` to those of `dtype`; null if only their byte order differs.
   std::shared_ptr<const ArrayToBytesCodec> codec = nullptr;
@@ -73,30 +74,30 @@ std::vector<std::byte> EncodedFill(const DescribedArray& array);
 // The objects of a store. All arrays are in its root group.
 class Contents {
  public:
-  // Of the header in the store `header`.
+  // The objects of the store whose header is in `header`.
   explicit Contents(std::shared_ptr<const Store> header);
 
-  // An attribute of the group. Of two with one name the first stays, and so do those that are
-  // there of more than some thousand.
+  // Adds an attribute of the group. If two have the same name, the first stays. Attributes
+  // beyond some thousand are left out.
   void AddAttribute(model::Attribute attribute);
   void AddAttributes(const std::vector<model::Attribute>& attributes);
-  // Adds the array, with the coordinates along its dimensions that are not there yet.
+  // Adds the array, and those coordinates along its dimensions that are not there yet.
   // Coordinates are left out if something else has their name. The name of the array becomes
-  // one that is valid and not in use. An error instead of a source is shown at the array; one
-  // that may pass fails.
+  // one that is valid and not in use. If `source` is an error, the array shows it; but a
+  // transient error makes this call fail.
   model::Result<void> AddArray(const DescribedArray& array,
                                model::Result<std::shared_ptr<const ArraySource>> source);
-  // The hierarchy is another one when the value at `key` changes.
+  // Makes the version of the hierarchy depend on the value at `key` as well.
   void Watch(std::shared_ptr<const Store> store, std::string key);
   void AddNote(std::string note) { root_->notes.push_back(std::move(note)); }
 
-  // Asks for the time of the header, which is read by now: where the store is remote, that
-  // takes no request of its own.
+  // Asks for the time of the header. It is read by now; so if the store is remote, this takes
+  // no request of its own.
   model::Result<std::shared_ptr<const Hierarchy>> MakeHierarchy(std::string_view format) &&;
 
  private:
   std::string FreeName(std::string_view name);
-  // Whether there are such coordinates now.
+  // Returns whether there are such coordinates now.
   bool AddCoordinates(const std::string& name, const Axis& axis);
 
   struct Watched {
@@ -109,8 +110,8 @@ class Contents {
   std::map<std::string, std::shared_ptr<Node>, std::less<>> children_;
   std::vector<Watched> watched_;                   // the header first
   std::set<std::string, std::less<>> attributes_;  // names
-  std::map<std::string, Axis> axes_;     // whose coordinates are there, by their names
-  std::map<std::string, int> suffixes_;  // of names that were not free
+  std::map<std::string, Axis> axes_;               // axes whose coordinates were added, by name
+  std::map<std::string, int> suffixes_;            // for names that were not free
 };
 
 }  // namespace ndlfs::backends::foreign

@@ -10,8 +10,8 @@
 
 namespace ndlfs::backends::foreign {
 
-// Arrays of float64 that no file has: `values`, or `size` numbers first, first + step ...
-// The latter take no memory.
+// Arrays of float64 that are in no file: `values`, or `size` numbers first, first + step ...,
+// which take no memory.
 model::Result<std::shared_ptr<const ArraySource>> MakeListedCoordinates(
     std::vector<double> values);
 model::Result<std::shared_ptr<const ArraySource>> MakeRegularCoordinates(double first,

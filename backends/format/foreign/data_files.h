@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The files beside a header that have its data.
+// The files with data that lie next to a header.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +34,11 @@ struct DataFile {
   uint64_t size = 0;                   // bytes
 };
 
-// The file that `header` calls `name`. Watches it, if it is there or not. kCorrupt if there is
-// none, kBadInput if it is outside of the source.
+// Opens the file that `header` calls `name`. Watches it, whether it exists or not. kCorrupt if
+// it does not exist, kBadInput if it is outside of the source.
 model::Result<DataFile> OpenDataFile(const HeaderFile& header, std::string_view name,
                                      Contents& contents);
-// The header itself, which the data follow.
+// The header itself, for data that follow it.
 model::Result<DataFile> DataInHeader(const HeaderFile& header);
 
 // The data of `array` in a part of one file. The elements begin at `offset` and have no gaps.
@@ -47,7 +47,8 @@ model::Result<std::shared_ptr<const ArraySource>> MakeFileSource(const Described
                                                                  const DataFile& file,
                                                                  uint64_t offset);
 
-// The same with gaps or more decoding: `layout` says all but the file.
+// The same for elements with gaps or with more decoding. `layout` says everything except the
+// file.
 model::Result<std::shared_ptr<const ArraySource>> MakeFileSource(PartsLayout layout,
                                                                  const DataFile& file);
 
@@ -57,7 +58,7 @@ model::Result<std::shared_ptr<const ArraySource>> MakeInflatedSource(
     const DescribedArray& array, const DataFile& file, uint64_t compressed_offset,
     uint64_t compressed_length, uint64_t offset);
 
-// Files that have one array or several, each a part of these.
+// Files that hold one array or several; each file has a part of each of these arrays.
 struct FileList {
   std::vector<std::string> names;  // as the header calls them
   std::vector<uint64_t> rows;      // indexes of the first dimension in each
@@ -66,18 +67,19 @@ struct FileList {
 struct OpenedList {
   std::shared_ptr<const Store> store;
   std::shared_ptr<const Parts> parts;
-  std::vector<uint64_t> sizes;  // of the first files; the largest number for absent ones
+  std::vector<uint64_t>
+      sizes;  // sizes of the first files; the largest uint64_t for absent ones
 };
-// Looks at the first files only, and watches them. kCorrupt if one of them has to be there and
-// is not.
+// Looks at the first files only, and watches them. kCorrupt if one of them is absent and must
+// not be.
 model::Result<OpenedList> OpenFileList(const HeaderFile& header, const FileList& files,
                                        Contents& contents);
-// The source of an array in such files. kCorrupt if one of the first is too short. Reads of
-// others that are too short fail.
+// The source of an array in such files. kCorrupt if one of the first files is too short. If
+// another one is too short, reads of it fail.
 model::Result<std::shared_ptr<const ArraySource>> MakeListSource(const OpenedList& files,
                                                                  PartsLayout layout);
 
-// Where `array` lies, without the file.
+// Where `array` lies in its file.
 PartsLayout LayoutOf(const DescribedArray& array);
 
 // `path` without the extension of its last part.

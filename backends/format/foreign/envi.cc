@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// ENVI: a header of text beside a flat file of pixels, by
+// ENVI: a header of text next to a flat file of pixels, by
 // https://www.nv5geospatialsoftware.com/docs/ENVIHeaderFiles.html.
 #include <array>
 #include <cmath>
@@ -37,7 +37,8 @@ constexpr std::string_view kEnviDescriptive =
     "timestamp|wavelength|wavelength units|x start|y start|z plot average|z plot range|"
     "z plot titles|igm file|glt file|raw data file|wavelength data file|subset procedure";
 
-// Programs write fields of their own. Those of ENVI's "read procedures" compute the elements.
+// Whether an unknown field may matter. Programs write fields of their own; but the fields of
+// ENVI's "read procedures" compute the elements.
 bool MayMatterInEnvi(std::string_view name) {
   return SpeaksOfElements(name) || EqualsIgnoringCase(name, "read procedures");
 }

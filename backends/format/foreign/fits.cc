@@ -210,7 +210,7 @@ void AppendAttributes(const FitsHeader& header, DescribedArray& array) {
     array.attributes.push_back(std::move(attribute));
 }
 
-// What is described but cannot be read.
+// Adds an array that can be described but not read.
 Result<void> AddRefused(DescribedArray array, const FitsHeader& header, model::Failure reason,
                         Contents& contents) {
   AppendAttributes(header, array);

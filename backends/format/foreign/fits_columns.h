@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Columns of the tables of FITS: of binary ones by section 7.3 of the standard, of ASCII ones
-// by section 7.2.
+// The columns of tables of FITS: binary tables by section 7.3 of the standard, ASCII tables by
+// section 7.2.
 #pragma once
 
 #include <cstddef>
@@ -31,14 +31,15 @@ struct FitsColumn {
   size_t offset = 0;     // in a row
   size_t width = 0;      // bytes in a row
   char letter = ' ';     // of the form of an item
-  size_t item_size = 0;  // bytes of an item; 1 of bits and of text
+  size_t item_size = 0;  // letter of the form, for an item
   uint64_t count = 1;    // items in a row
-  // Of a column of variable length: the bytes of each of the two numbers of a descriptor, which
-  // says how many items there are and where in the heap. Otherwise 0.
+  // bytes of an item; 1 for bits and for text
+  // heap. This is the number of bytes of each of these two numbers; 0 for other columns.
   size_t descriptor = 0;
-  // Integers of the other sign, whose highest bit is stored flipped.
+  // Whether the integers have the other sign than their type, and are stored with the highest
+  // bit flipped.
   bool moves_zero = false;
-  // Numbers are float64 then, and NaN without a value.
+  // If set, numbers are float64, and NaN if there is no value.
   std::optional<FitsScale> scale = std::nullopt;
   // Fields of ASCII tables are texts.
   bool is_text = false;
@@ -47,21 +48,21 @@ struct FitsColumn {
 
   model::Datatype stored = {};  // as the row has it, if it lies in the row
   model::Datatype type = {};    // as decoded, little-endian
-  // What a reader of the column should know, one line each.
+  // Remarks for users of the column, one line each.
   std::vector<std::string> notes = {};
 
-  // Whether elements have other bytes than `stored`, but for their order and a highest bit.
+  // Whether decoding changes elements in more than their byte order and a highest bit.
   bool is_converted() const { return is_text || scale || descriptor != 0; }
 };
 
 struct FitsTableForm {
   size_t width = 0;  // bytes of a row
   uint64_t rows = 0;
-  std::vector<FitsColumn> columns;  // that take bytes in a row
+  std::vector<FitsColumn> columns;  // those that take bytes in a row
 };
 
-// The table that `header` describes; `is_ascii` says of which kind. A table may have no column
-// and no byte in a row. kBadInput if the columns do not fit in a row.
+// The table that `header` describes; `is_ascii` tells the kind of table. A table may have no
+// column and no byte in a row. kBadInput if the columns do not fit in a row.
 model::Result<FitsTableForm> ReadTableForm(const FitsHeader& header, bool is_ascii);
 
 // Decodes `count` items of `column` into `out`, which has room for as many elements.

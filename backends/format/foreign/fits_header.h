@@ -47,7 +47,8 @@ class FitsHeader {
   // Keywords of several cards whose values differ. The first one counts.
   const std::vector<std::string>& contradictions() const { return contradictions_; }
 
-  // All cards with values. Those of COMMENT and HISTORY are one text each, with a line a card.
+  // All cards with values. The cards COMMENT become one text with a line for each card, and so
+  // do the cards HISTORY.
   std::vector<model::Attribute> MakeAttributes() const;
 
  private:

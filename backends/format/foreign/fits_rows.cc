@@ -61,7 +61,7 @@ struct HeapItems {
   uint64_t bytes = 0;
 };
 
-// What is read of the heap for some rows.
+// The part of the heap that is read for some rows.
 struct HeapPart {
   uint64_t begin = 0;  // offset in the file
   Bytes bytes;
@@ -110,7 +110,7 @@ class VariableRows final : public ArraySource {
     std::memcpy(out.data() + row * sizeof(start), &start, sizeof(start));
   }
 
-  // The fields of variable length, row by row. What they take when decoded is within `limit`.
+  // The fields of variable length, row by row. Their decoded size is within `limit`.
   Result<std::vector<HeapItems>> FieldsOf(ConstByteSpan rows, uint64_t first, uint64_t count,
                                           uint64_t limit) const {
     std::vector<HeapItems> fields;

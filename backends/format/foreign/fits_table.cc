@@ -13,8 +13,8 @@ namespace {
 using model::Datatype;
 using model::Result;
 
-// Of rows whose bytes are those of their elements, but for their order: compounds with the
-// places of the columns in the file.
+// Describes rows that are decoded without a change, except for byte order: as compounds with
+// the places of the columns in the file.
 Result<void> DescribePlainRows(const FitsTableForm& form, DescribedArray& array) {
   const auto names = NamesOfColumns(form.columns);
   std::vector<Datatype::Member> stored;

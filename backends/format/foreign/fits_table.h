@@ -17,14 +17,15 @@ namespace ndlfs::backends::foreign {
 // A table as an array of one dimension, whose elements are the rows: compounds of its columns.
 struct FitsTable {
   DescribedArray array;
-  // Why the rows cannot be read, or null and then `array` says all of where they are.
+  // The source, or the error why the rows cannot be read. Null: `array` says all about where
+  // they are.
   model::Result<std::shared_ptr<const ArraySource>> source = nullptr;
 };
 
-// Describes the table at `offset` of `file`. Its values are what the standard says they are:
-// integers without a sign by TZERO are such, other scaled numbers are float64 and NaN where
-// TNULL stands, columns of variable length are lists of what the heap has. A table without
-// columns is an array without elements.
+// Describes the table at `offset` of `file`, with values as the standard defines them: TZERO
+// can make integers unsigned; other scaled numbers are float64, and NaN where TNULL stands;
+// columns of variable length are lists, read from the heap. A table without columns is an array
+// without elements.
 model::Result<FitsTable> DescribeTable(const FitsHeader& header, bool is_ascii,
                                        const DataFile& file, uint64_t offset,
                                        const OpenOptions& options);
@@ -35,7 +36,7 @@ struct TableColumn {
   std::string form;      // TFORM
   size_t offset = 0;     // in a row
   size_t size = 0;       // bytes in a row
-  size_t item_size = 0;  // of arrays of variable length: bytes of an element
+  size_t item_size = 0;  // for arrays of variable length: bytes of an element
 };
 
 // The columns of a binary table that take bytes in a row.

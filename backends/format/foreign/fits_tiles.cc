@@ -61,7 +61,7 @@ const std::array<float, kRandomNumbers>& RandomNumbers() {
   return numbers;
 }
 
-// What makes numbers of the integers that they are quantized to (section 10.2).
+// How to convert quantized integers back to numbers (section 10.2).
 struct Quantization {
   enum class Dither : uint8_t { kNone, kSubtractive1, kSubtractive2 };
   Dither dither = Dither::kNone;
@@ -177,7 +177,7 @@ class TileSource final : public ArraySource {
     return bytes;
   }
 
-  // What a column of arrays has in a row; nullopt if that is nothing.
+  // The bytes of a column of arrays in a row; nullopt if there are none.
   Result<std::optional<Bytes>> ReadArray(const Row& row, std::string_view column,
                                          uint64_t limit) const {
     const TableColumn* found = table_.Find(column);
@@ -267,7 +267,7 @@ class TileSource final : public ArraySource {
     return bytes;
   }
 
-  // Of elements as an image without compression has them.
+  // Converts elements that are stored as in an image without compression.
   Result<Bytes> FromStored(ConstByteSpan raw, uint64_t count) const {
     const size_t size = spec_.dtype.size();
     if (raw.size() != count * size) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Flat files with headers of other programs as stores. A store is a group of one array or a
-// few, with coordinates along the dimensions where the header places the elements. Dimensions
-// are in C order: formats that count from the fastest dimension on have them reversed.
+// few, with coordinates along the dimensions if the header places the elements. Dimensions are
+// in C order: formats that count from the fastest dimension on have them reversed.
 #pragma once
 
 #include "backends/format/format.h"

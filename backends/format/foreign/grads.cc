@@ -375,7 +375,7 @@ Axis MakeAxis(std::string name, const GradsAxis& axis, bool is_reversed,
   return made;
 }
 
-// The first levels, of which a variable may have fewer than there are.
+// The first `count` levels; a variable may have fewer than the descriptor.
 Axis LevelsOf(const Descriptor& descriptor, uint64_t count) {
   GradsAxis levels = descriptor.z;
   const bool has_all = count == levels.count;

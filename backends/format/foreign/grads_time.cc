@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 12> kMonths = {"jan", "feb", "mar", "apr"
                                                       "jul", "aug", "sep", "oct", "nov", "dec"};
 constexpr std::array<int64_t, 13> kDaysBefore = {0,   31,  59,  90,  120, 151, 181,
                                                  212, 243, 273, 304, 334, 365};
-// Of all times together, so that nothing overflows.
+// The limit for all times together, so that nothing overflows.
 constexpr uint64_t kMostTimes = uint64_t{1} << 32;
 constexpr int64_t kMostAmount = 100'000;
 

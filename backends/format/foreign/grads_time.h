@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Times as descriptors of GrADS have them, and the names of files that depend on them.
+// Times as descriptors of GrADS express them, and the names of files that depend on times.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,12 @@ class GradsTimes {
   // CF's words for the coordinates: "hours since 2000-01-01 00:00:00", and the calendar.
   std::string units() const;
   std::string calendar() const;
-  // The coordinates, if they are as far from each other as this. Months and years are not.
+  // The step, if the coordinates are equally far from each other. Months and years are not.
   std::optional<double> step() const;
   double CoordinateAt(uint64_t index) const;
 
-  // `name` with the date and the number of the time at `index` in place of what begins with %.
-  // kUnsupported for what nobody knows.
+  // `name` with its substitutions, which begin with %, replaced by the date and the number of
+  // the time at `index`. kUnsupported for an unknown substitution.
   model::Result<std::string> FillIn(std::string_view name, uint64_t index) const;
 
  private:

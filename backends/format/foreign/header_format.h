@@ -13,28 +13,30 @@ namespace ndlfs::backends::foreign {
 
 // How headers of one format are recognized and read.
 struct HeaderReader {
-  using Extensions = std::array<std::string_view, 2>;  // as many as have a name
+  using Extensions = std::array<std::string_view, 2>;  // unused ones are empty
 
   std::string_view name;
   Extensions extensions = {};
-  // Files with these are such headers without doubt.
+  // Files with these extensions are headers of this format without doubt.
   Extensions certain_extensions = {};
-  // Whether a file that begins with `head` is one under any name; null: never.
+  // Whether a file that begins with `head` is such a header, whatever its name; null: never.
   bool (*is_content)(std::string_view head) = nullptr;
-  // Whether a file with such a name that begins with `head` is one; null: as is_content.
+  // Whether a file with such a name that begins with `head` is such a header; null: as
+  // is_content.
   bool (*is_header)(std::string_view head) = nullptr;
-  // Whether the whole of `file` is a header of this format, after its beginning was; null: yes.
+  // Asked after one of the above is true: whether the whole of `file` is a header of this
+  // format; null: it is.
   model::Result<bool> (*confirm)(std::string_view name, const Store& file) = nullptr;
-  // Adds what the header describes to `contents`, which has nothing yet.
+  // Adds the contents that the header describes to `contents`, which is empty.
   model::Result<void> (*read)(const HeaderFile& header, Contents& contents) = nullptr;
 };
 
-// Each is in the file of its name.
+// Each is defined in the file of its name.
 extern const HeaderReader kNrrd, kMetaImage, kEnvi, kGrads, kBov, kFits, kNifti, kMitgcm;
 
 class HeaderFormat final : public Format {
  public:
-  // `reader` outlives the format.
+  // `reader` must outlive the format.
   explicit HeaderFormat(const HeaderReader& reader) : reader_(reader) {}
 
   std::string_view name() const override { return reader_.name; }

@@ -21,7 +21,7 @@ inline constexpr uint64_t kMaxHeaderBytes = uint64_t{1} << 20;
 
 // The first bytes of the value "" of `file`, at most `limit`.
 model::Result<std::string> ReadBeginning(const Store& file, uint64_t limit);
-// The same, but no more than `is_enough` asks for, about.
+// The same, but stops about where `is_enough` is true.
 model::Result<std::string> ReadBeginning(
     const Store& file, uint64_t limit,
     const std::function<bool(std::string_view text)>& is_enough);
@@ -45,7 +45,7 @@ std::optional<uint64_t> ParseCount(std::string_view text);
 std::optional<int64_t> ParseInteger(std::string_view text);
 std::optional<double> ParseReal(std::string_view text);
 
-// All words as numbers; nullopt if one is none.
+// All words as numbers; nullopt if one of them is no number.
 std::optional<std::vector<uint64_t>> ParseCounts(std::string_view text);
 std::optional<std::vector<double>> ParseReals(std::string_view text);
 
@@ -53,22 +53,22 @@ std::optional<std::vector<double>> ParseReals(std::string_view text);
 // case of letters and in blanks.
 class HeaderFields {
  public:
-  // Whether there was none of this name yet. Otherwise the first one stays.
+  // Returns false if there is a field of this name already; that one stays.
   bool Add(std::string_view name, std::string_view value);
   bool Has(std::string_view name) const { return fields_.contains(KeyOf(name)); }
   // Empty if there is none.
   std::string_view operator[](std::string_view name) const;
 
-  // Equal for names that are the same.
+  // The key of a name. Names that are the same have equal keys.
   static std::string KeyOf(std::string_view name);
 
  private:
   std::map<std::string, std::string, std::less<>> fields_;
 };
 
-// The names of files that a pattern of printf with one number ("slice%03d.raw") stands for:
-// with the numbers from `first` to `last`, `step` apart. Refuses more than `limit` names, and a
-// pattern without a number or with anything else.
+// Expands a pattern of printf with one number ("slice%03d.raw") to names of files, with the
+// numbers from `first` to `last`, `step` apart. Refuses more than `limit` names, and a pattern
+// without a number or with other conversions.
 model::Result<std::vector<std::string>> ExpandPattern(std::string_view pattern, int64_t first,
                                                       int64_t last, int64_t step,
                                                       uint64_t limit);

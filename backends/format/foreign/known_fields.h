@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The fields of headers that a reader knows. A field that it does not know may say where
-// elements lie or what they are. A reader that passed over it would show wrong numbers, so that
-// such a field is an error.
+// The fields of headers that a reader knows. An unknown field may say where elements lie or
+// what they are. A reader that passed over it might show wrong numbers, so such a field is an
+// error.
 #pragma once
 
 #include <string_view>
@@ -18,9 +18,9 @@ namespace ndlfs::backends::foreign {
 struct KnownFields {
   // The fields that say where elements lie and what they are. The reader heeds all of them.
   std::string_view heeded;
-  // Fields that describe.
+  // Fields that only describe the data.
   std::string_view descriptive = {};
-  // Whether a field of another name may say something of elements. Null: each may, because the
+  // Whether a field of another name may concern the elements. Null: each may, because the
   // specification has a complete list of fields.
   bool (*may_matter)(std::string_view name) = nullptr;
 
@@ -33,12 +33,12 @@ struct KnownFields {
 model::Result<void> CheckField(const KnownFields& known, std::string_view name,
                                std::string_view value);
 
-// Checks the field and adds it. Of several fields with one name the first one stays;
-// kBadInput if the reader heeds it and another one has another value.
+// Checks the field and adds it. If several fields have the same name, the first one stays; it
+// is kBadInput if the reader heeds the field and a later one has another value.
 model::Result<void> AddField(const KnownFields& known, std::string_view name,
                              std::string_view value, HeaderFields& fields);
 
-// KnownFields::may_matter of formats whose headers may have fields of anybody: whether the name
+// KnownFields::may_matter for formats in whose headers anybody may put fields: whether the name
 // has words that are used for the places and the encoding of elements.
 bool SpeaksOfElements(std::string_view name);
 

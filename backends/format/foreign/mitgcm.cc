@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The output of MITgcm's package mdsio: a .meta file with lists "name = [ ... ];" beside a
+// The output of MITgcm's package mdsio: a .meta file with lists "name = [ ... ];" next to a
 // .data file of big-endian numbers, the first dimension fastest.
 #include <algorithm>
 #include <array>

@@ -11,9 +11,10 @@
 
 namespace ndlfs::backends::foreign {
 
-// Decodes elements as `stored`, of which some integers were moved by half of their range: FITS
-// has no unsigned integers and stores them less 2^(n-1), and signed bytes plus 2^7.
-// `highest_bytes` are the places, in a decoded element, of the most significant bytes of these.
+// Decodes elements of the type `stored`, some integers of which are stored with an offset of
+// half their range: FITS has no unsigned integers and stores them less 2^(n-1), and signed
+// bytes plus 2^7. `highest_bytes` are the places, in a decoded element, of the most significant
+// bytes of these integers.
 model::Result<std::shared_ptr<const ArrayToBytesCodec>> MakeMovedZero(
     const model::Datatype& stored, std::vector<size_t> highest_bytes);
 

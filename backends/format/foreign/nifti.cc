@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// NIfTI-1 and NIfTI-2, by nifti1.h and nifti2.h: a binary header, and elements of which the
-// first dimension varies fastest.
+// NIfTI-1 and NIfTI-2, by nifti1.h and nifti2.h: a binary header, and elements whose first
+// dimension varies fastest.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -345,7 +345,7 @@ Result<uint64_t> OffsetOf(const Header& header) {
   return BadInput("vox_offset: {}", header.offset);
 }
 
-// The file beside a header that has no data: .img, or .img.gz.
+// Opens the file with the data of a header that has none itself: .img, or .img.gz.
 Result<DataFile> OpenImage(const HeaderFile& file, bool& is_compressed, Contents& contents) {
   const bool is_capital = file.path.ends_with(".HDR");
   const std::string name =

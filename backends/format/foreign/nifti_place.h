@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where NIfTI's headers say that an image lies, for readers of NIfTI files and of stores that
+// The place of an image by the headers of NIfTI, for readers of NIfTI files and of stores that
 // keep such a header.
 #pragma once
 
@@ -10,16 +10,16 @@
 
 namespace ndlfs::backends::foreign {
 
-// Indexes along the three axes of an image, the fastest first, to a place: `origin` + the sum
-// of index * column. The axes of the space point right, to the front and up where a code of the
-// header says so.
+// Maps indexes along the three axes of an image, the fastest first, to a place: `origin` + the
+// sum of index * column. The axes of the space point right, to the front and up if a code of
+// the header says so.
 struct Placement {
   std::array<std::array<double, 3>, 3> columns{};
   std::array<double, 3> origin{};
   bool operator==(const Placement&) const = default;
 };
 
-// The fields of NIfTI-1 and NIfTI-2 that say it.
+// The fields of NIfTI-1 and NIfTI-2 that tell the place.
 struct NiftiPlace {
   int qform = 0;  // qform_code and sform_code: 0 where the space is unknown
   int sform = 0;
@@ -33,10 +33,10 @@ struct NiftiPlace {
   int code() const { return sform > 0 ? sform : qform > 0 ? qform : 0; }
 };
 
-// By sform, else qform, else the sizes of voxels alone.
+// Uses sform, else qform, else the sizes of voxels alone.
 Placement PlacementOf(const NiftiPlace& place);
 
-// Of the bytes of a header. nullopt for what is no header of NIfTI.
+// Reads the place from the bytes of a header; nullopt if it is no header of NIfTI.
 std::optional<NiftiPlace> ReadNiftiPlace(std::string_view header);
 
 }  // namespace ndlfs::backends::foreign

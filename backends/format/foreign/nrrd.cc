@@ -216,7 +216,8 @@ struct Line {
 };
 using Lines = std::vector<std::optional<Line>>;  // of each axis, the fastest first
 
-// Of axes that are parallel to those of the space, each to another one.
+// The lines of axes that are parallel to the axes of the space, each to another one. Without
+// values if some axis is oblique.
 Lines LinesInSpace(const NrrdHeader& header, size_t axes) {
   Lines lines(axes);
   const auto words = VectorWords(header["space directions"]);

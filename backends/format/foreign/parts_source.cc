@@ -14,7 +14,7 @@ namespace {
 
 using model::Result;
 
-// Of a chunk that is made of pieces of a file.
+// Limits for a chunk that is put together from pieces of a file.
 constexpr uint64_t kMaxPieces = 256;
 constexpr uint64_t kGatheredBytes = uint64_t{64} << 10;
 

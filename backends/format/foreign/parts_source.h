@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Arrays whose elements lie in several flat files, or in one with gaps between them, or need
-// more decoding than others. All else is read by MakeFlatSource().
+// more decoding than others. MakeFlatSource() reads all other flat files.
 #pragma once
 
 #include <cstddef>
@@ -30,22 +30,22 @@ using Parts = std::vector<Part>;
 struct PartsLayout {
   std::shared_ptr<const Store> store;
   // In the order of the first dimension, whose extent is the sum of their rows. A scalar has
-  // one.
+  // one part.
   std::shared_ptr<const Parts> parts;
   uint64_t offset = 0;     // of the first element in each part, in bytes
   model::Datatype stored;  // with the byte order of the file
   std::vector<uint64_t> shape;
-  // Bytes from an element of a part to the next along each dimension, never more along a later
-  // one. Empty: C order without gaps.
+  // The number of bytes from an element of a part to the next along each dimension; a later
+  // dimension never has a larger one. Empty: C order without gaps.
   std::vector<uint64_t> strides = {};
   // The elements of parts whose file is absent, as decoded; empty: zeros.
   std::vector<std::byte> fill = {};
-  // Decodes elements as stored to those of `dtype`; null: only their byte order differs.
+  // Decodes stored elements to those of `dtype`; null: only their byte order differs.
   std::shared_ptr<const ArrayToBytesCodec> codec = nullptr;
   std::optional<model::Datatype> dtype = std::nullopt;
 };
 
-// The one part of a file with all of an array of this shape.
+// A list of one part: a file with all of an array of this shape.
 std::shared_ptr<const Parts> OnePart(const std::vector<uint64_t>& shape);
 
 // The bytes that a file must have to hold a part of `rows` indexes; nullopt if these are more
@@ -57,8 +57,8 @@ std::optional<uint64_t> EndOfPart(const PartsLayout& layout, uint64_t rows);
 model::Result<std::shared_ptr<const ArraySource>> MakePartsSource(PartsLayout layout);
 
 // The same for elements that are compressed as a whole, in one file: `compressor` is the name
-// of a codec of numcodecs. Every read of any part decodes all, so that kLimit is the answer for
-// more than `max_bytes`.
+// of a codec of numcodecs. Every read of any part decodes all elements, so more than
+// `max_bytes` are kLimit.
 model::Result<std::shared_ptr<const ArraySource>> MakeCompressedSource(
     PartsLayout layout, std::string_view compressor, uint64_t max_bytes);
 

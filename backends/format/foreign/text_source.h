@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Arrays whose elements a file has as numbers in text: NRRD's encoding "ascii", and MetaImage's
-// "BinaryData = False".
+// Arrays whose elements are numbers in the text of a file: NRRD's encoding "ascii", and
+// MetaImage's "BinaryData = False".
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Chunks that take more than to fetch and decode them: those that a writer
-// ended early, and those that are larger than what is stored.
+// Reads chunks that take more work than fetching and decoding: those that a writer ended early,
+// and those that are shown larger than they are stored.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,29 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// Fetches and decodes, by `codecs`, what `location` says: a chunk of `shape`.
-// Nothing, where it is absent. Errors do not name the store. An element stream has `limit`
-// bytes at most.
+// Fetches the chunk of `shape` at `location`, and decodes it by `codecs`. Empty if it is
+// absent. Errors do not name the store. An element stream has `limit` bytes at most.
 model::Result<Bytes> ReadChunk(const CodecChain& codecs, const ChunkLocation& location,
                                const std::vector<uint64_t>& shape, uint64_t limit);
 
-// How much of a chunk is stored.
+// The part of a chunk that is stored.
 struct StoredPart {
   std::vector<uint64_t> shape;  // of the stored chunk
-  // How much of that counts along each dimension, from its beginning.
+  // How much of the stored chunk counts along each dimension, from its beginning.
   std::vector<uint64_t> extents;
-  std::vector<std::byte> fill;  // for all of it where it is absent; empty: zeros
+  std::vector<std::byte> fill;  // for all of the part if it is absent; empty: zeros
 };
 
-// The chunk of `shape` that begins with `part`, whose elements are `stored`, or
-// which is absent if that is empty, and is `fill` (one element; empty: zeros)
-// everywhere else. An element stream has `limit` bytes at most.
+// Makes the chunk of `shape` that begins with `part`. The elements of the part are `stored`; if
+// that is empty, the part is absent. Elsewhere the chunk is `fill` (one element; empty: zeros).
+// An element stream has `limit` bytes at most.
 model::Result<Bytes> CompleteChunk(const model::Datatype& type, const StoredPart& part,
                                    const std::vector<uint64_t>& shape,
                                    const std::vector<std::byte>& fill, Bytes stored,
                                    uint64_t limit);
 
-// A codec for chunks that end early: they must have `least_bytes`, and zeros stand for the rest
-// of the elements. It comes before all other codecs.
+// A codec for chunks that end early: they must have `least_bytes`; the elements that are
+// missing are zeros. It comes before all other codecs.
 std::shared_ptr<const BytesToBytesCodec> MakeShortChunkCodec(uint64_t least_bytes);
 
 }  // namespace ndlfs::backends::hdf5

@@ -23,7 +23,7 @@ using model::Result;
 constexpr uint64_t kRecordsPerBlock = 256;
 // So many chunks are asked whether they went through filters that are unknown.
 constexpr uint64_t kAskedChunks = 4096;
-// What an element of variable size is counted as, to choose blocks.
+// The assumed size of an element of variable size, to choose blocks.
 constexpr uint64_t kVariableBytes = 64;
 
 class DatasetSource : public ArraySource {
@@ -108,7 +108,7 @@ class ChunkRecords {
   const std::string path_;
 };
 
-// What the elements of a dataset go through.
+// The codecs of the elements of a dataset.
 struct DatasetCodecs {
   std::vector<std::shared_ptr<const ArrayToArrayCodec>> text;
   std::shared_ptr<const ArrayToBytesCodec> bytes;
@@ -222,7 +222,7 @@ bool HasElementRegions(const model::Datatype& type) {
   }
 }
 
-// What only the library can read.
+// Data that only the library can read.
 class LibrarySource final : public DatasetSource, public SourceNotes {
  public:
   LibrarySource(ArraySpec spec, std::shared_ptr<const File> file, std::string path,
@@ -271,8 +271,8 @@ class LibrarySource final : public DatasetSource, public SourceNotes {
   const std::shared_ptr<const File> file_;
   const std::string path_;
   const ChunkRecords records_;
-  // Whether absent chunks are filled here. The library wants to write to the
-  // file for a fill value of variable size beside chunks that are there.
+  // Whether absent chunks are filled here. For a fill value of variable size the library wants
+  // to write to the file if the dataset has other chunks.
   const bool fills_;
   const uint64_t chunk_bytes_;
   // Whether dangling references have been read.
@@ -285,11 +285,11 @@ std::string NameOfFilter(const FilterInfo& filter) {
   return fmt::format("filter {} ({})", filter.id, model::Quote(filter.name));
 }
 
-// A filter that nobody here can undo, in a dataset of which some chunks say
-// that it was left out: those are readable, as libhdf5 has it, whether the
-// filter is optional or not. It may be one that its parameters make no sense
-// of, as "shuffle" among elements of variable size: who wrote the dataset could
-// not apply it either, and what does not say that it was left out is corrupt.
+// A filter that cannot be undone, in a dataset where some chunks say that it was left out.
+// Those chunks are readable, as with libhdf5, whether the filter is optional or not. The filter
+// may have parameters that make no sense, such as "shuffle" for elements of variable size: then
+// the writer of the dataset could not apply it either, and chunks that do not say that it was
+// left out are corrupt.
 class ImpossibleFilter final : public BytesToBytesCodec {
  public:
   explicit ImpossibleFilter(model::Error reason) : reason_(std::move(reason)) {}
@@ -345,7 +345,7 @@ Result<DatasetCodecs> MakeCodecs(const DatasetInfo& info, const std::vector<uint
 
 Result<void> CheckSizes(const DatasetInfo& info, const std::vector<uint64_t>& chunk,
                         uint64_t max_chunk_bytes) {
-  // Of an element of variable size, its place in the table of offsets.
+  // An element of variable size counts with its entry in the table of offsets.
   const uint64_t item = info.type.is_fixed_size() ? info.type.size() : sizeof(uint64_t);
   if (item == 0) return model::BadInput("elements of 0 bytes");
   if (CheckedProduct(info.shape, item).value_or(kMaxViewSize) >= kMaxViewSize) {
@@ -535,7 +535,7 @@ model::Result<std::shared_ptr<const ArraySource>> MakeDatasetSource(const Opened
     if (info.netcdf_shape.empty()) return source;
     return MakePaddedSource(std::move(source), info.netcdf_shape, *ShownFill(info));
   }
-  // No elements: as an array of extent 0, of which nothing is ever located.
+  // No elements: an array of extent 0, so nothing is ever located.
   ArraySpec spec;
   spec.dtype = info.type;
   spec.shape = {0};

@@ -12,7 +12,7 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// An opened file, and how to read it without the library.
+// An opened file, and the means to read it without the library.
 struct OpenedFile {
   std::shared_ptr<const File> file;
   std::shared_ptr<const Store> store;  // the file is the value ""
@@ -21,15 +21,15 @@ struct OpenedFile {
   std::string path;  // in `source`
 };
 
-// Whether what is said of a dataset agrees with itself. It comes from a process
-// that reads files of any kind.
+// Checks that the description of a dataset does not contradict itself. It comes from a process
+// that reads untrusted files.
 model::Result<void> CheckDatasetInfo(const DatasetInfo& info);
 
-// The shape that is shown: that of the dataset, or what netCDF-4 makes of it.
+// The shape that is shown: that of the dataset, or the one that netCDF-4 gives it.
 const std::vector<uint64_t>& ShownShape(const DatasetInfo& info);
 
-// What is shown where nothing is stored, if there is a word on that: of a
-// dataset that is shown larger than it is, what is beyond its end.
+// The fill value that is shown where nothing is stored, if the file defines it. If the dataset
+// is shown larger than it is, the fill value beyond its end.
 std::optional<std::vector<std::byte>> ShownFill(const DatasetInfo& info);
 
 // The data of the dataset at `path`, which CheckDatasetInfo() has accepted.

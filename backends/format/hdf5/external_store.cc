@@ -70,7 +70,7 @@ class ExternalStore final : public Store {
     return {};
   }
 
-  // Of the versions that the stores of the files keep to, once they have them all.
+  // The facts of the versions that the stores of the files have pinned; kept once all have one.
   model::Result<ValueInfo> Opened() const {
     {
       const model::MutexLock lock(mutex_);
@@ -88,7 +88,7 @@ class ExternalStore final : public Store {
     return info;
   }
 
-  // What is known of all files together; `look` tells it of one.
+  // The facts about all files together; `look` returns those about one.
   template <typename Look>
   model::Result<ValueInfo> Combine(const Look& look) const {
     ValueInfo all{.generation = {}, .size = end()};

@@ -11,10 +11,9 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// The parts of a dataset that lie in other files, one after the other, as the
-// value "" of a store. Their names are relative to the folder of `file_path`;
-// one that leads out of `source` is refused. What a file is too short for reads
-// as zeros, as it does with libhdf5.
+// The parts of a dataset that lie in other files, one after the other, as the value "" of a
+// store. Their names are relative to the folder of `file_path`; one that leads out of `source`
+// is refused. If a file is too short, the missing bytes are zeros, as with libhdf5.
 model::Result<std::shared_ptr<const Store>> MakeExternalStore(
     const Source& source, const std::string& file_path, const std::vector<ExternalPart>& parts);
 

@@ -139,7 +139,7 @@ class Hdf5Hierarchy final : public Hierarchy {
   std::shared_ptr<const Store> OpenOwn() const { return source_->OpenFile(path_, Follow::kNo); }
 
   using Children = std::map<std::string, Child, std::less<>>;
-  // Of a group: the names that are shown, and all objects by their own names.
+  // The content of a group: the names that are shown, and all objects by their own names.
   struct Listing {
     std::string group;
     std::vector<std::string> names;
@@ -220,8 +220,8 @@ class Hdf5Hierarchy final : public Hierarchy {
     return name == "." || source_->Resolve(path_, name) == path_;
   }
 
-  // The library opens the sources, and those of the sources; who may read them
-  // all cannot be told.
+  // The library opens the sources of the dataset, and the sources of those. Nobody can tell
+  // which users may read all of them.
   static std::shared_ptr<const Node> WithoutData(Node node) {
     node.source = nullptr;
     node.error =
@@ -384,7 +384,7 @@ class Hdf5Hierarchy final : public Hierarchy {
     return text;
   }
 
-  // What the last listings said of a path; the library then need not be asked.
+  // The location of a path according to the last listings; the library then need not be asked.
   std::optional<Location> FindKept(const OpenedFile& opened, const std::string& path) const {
     const model::MutexLock lock(mutex_);
     const Listing* listing = FindListing(opened, model::ParentPath(path));

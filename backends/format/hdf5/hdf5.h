@@ -12,9 +12,8 @@ namespace ndlfs::backends {
 
 const Format& Hdf5Format();
 
-// Has libhdf5 run in a process of its own from now on, so that a file that
-// makes it crash or hang does no harm. `command` starts that process, whose
-// main() has to return RunHdf5Helper().
+// Runs libhdf5 in a process of its own from now on, so that a file that makes it crash or hang
+// does no harm. `command` starts that process; its main() has to return RunHdf5Helper().
 void UseHdf5Helper(std::vector<std::string> command);
 int RunHdf5Helper();
 

@@ -69,7 +69,7 @@ constexpr std::chrono::milliseconds kLookWhetherWanted{100};
 constexpr uint64_t kMostKeptByProcess = model::kIsSanitized ? UINT64_MAX : uint64_t{40} << 20;
 constexpr size_t kLongAnswer = size_t{256} << 10;
 
-// Signals by which a program ends that has gone astray by itself.
+// Whether a program that went astray by itself ends with this signal.
 bool IsCrash(int signal) {
   constexpr std::array kCrashes = {SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,
                                    SIGABRT, SIGTRAP, SIGXCPU, SIGSYS};
@@ -122,7 +122,7 @@ uint64_t IdOf(const std::shared_ptr<const StoreFile>& file) {
   return file == nullptr ? 0 : file->id();
 }
 
-// What a process has used of the processor so far.
+// How much processor time a process has used so far.
 std::chrono::nanoseconds CpuTimeOf(int pid) {
   clockid_t clock;
   timespec used;

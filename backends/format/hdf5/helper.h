@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// libhdf5 in processes of its own: files have been made that crash it, or let
-// it run forever, and such a process is then started anew.
+// Runs libhdf5 in processes of its own. A file can make the library crash or run forever; the
+// process is then started anew.
 #pragma once
 
 #include <array>
@@ -24,55 +24,54 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// Where a helper finds the socket to its parent, and the memory that the parent
-// puts bytes into. It has no other descriptor, but standard error.
+// Where a helper finds the socket to its parent, and the memory that the parent puts bytes
+// into. It has no other descriptor except standard error.
 inline constexpr int kHelperSocket = 3;
 inline constexpr int kHelperMemory = 4;
 
-// No question is longer, and no answer that tells of objects: a library that a
-// file has led astray shall not make us hold what it likes.
+// The most bytes of a question, and of an answer that lists objects: a library that a file has
+// led astray must not make us hold any amount of memory.
 inline constexpr size_t kMaxMessageBytes = size_t{256} << 20;
-// The same of an answer that describes objects, or lists a group of a million of them.
+// The same for an answer that describes objects, or lists a group of a million of them.
 inline constexpr size_t kMaxDescriptionBytes = size_t{96} << 20;
 
-// The processes that answer for one source, as their clients see them. They are
-// started when they are needed, and end with this object. While one works on a
-// question, the thread that has asked reads files for it. Usually there is one
-// process at work; others are there so that a file that takes forever delays
-// only those who ask about that file. Thread-safe.
+// The processes that answer questions about one source, as their clients see them. They start
+// when they are needed, and end with this object. While one works on a question, the thread
+// that has asked reads files for it. Usually one process is at work. There are others so that a
+// file that takes forever delays only those who ask about that file. Thread-safe.
 class Helper {
  public:
-  // How long an answer may take: longer than anything sensible does, also on
-  // a slow network filesystem, and in time that the processor works on it.
+  // How long an answer may take: by the clock, longer than any sensible answer takes even on a
+  // slow network filesystem; and in time of the processor.
   struct Patience {
     std::chrono::milliseconds wall{120'000};
     std::chrono::milliseconds cpu{10'000};
-    // After this time a file is tried again whose helper did nothing for `wall`.
+    // After a helper did nothing for `wall`, its file is tried again after this time.
     std::chrono::milliseconds again{60'000};
-    // That it waits for bytes of the file in one question.
+    // How long a helper may wait for bytes of the file in one question.
     std::chrono::milliseconds source{120'000};
   };
 
-  // `command` is as for UseHdf5Helper(). Without a source there is nothing to ask about, but
-  // Write().
+  // `command` is as for UseHdf5Helper(). Without a source, only Write() works.
   Helper(std::vector<std::string> command, std::shared_ptr<const Source> source);
   Helper(std::vector<std::string> command, std::shared_ptr<const Source> source,
          Patience patience);
   ~Helper();
 
-  // The bytes of the answer to a question about `file`, which is null for kWrite. A helper that
-  // crashes over a question is asked once more, as it may have crashed over something earlier;
-  // the second time it is kCorrupt, and so is an answer that takes too much of the processor.
-  // After that, nothing is asked about this version of the file any more.
+  // Returns the bytes of the answer to a question about `file`, which is null for kWrite. If a
+  // helper crashes over a question, the question is asked once more, because something earlier
+  // may have caused the crash. After a second crash it is kCorrupt, and so is an answer that
+  // takes too much of the processor. From then on nothing is asked about this version of the
+  // file any more.
   //
-  // What somebody else does to a helper says nothing about the file: one that was stopped is
-  // replaced, and one that was killed, or that does nothing for too long, is an error of the
-  // moment (of the system). The question also ends if nobody waits for the answer any more.
+  // Signals from other processes say nothing about the file: a helper that was stopped is
+  // replaced; a helper that was killed, or that does nothing for too long, is a transient error
+  // of the system. The question also ends if nobody waits for the answer any more.
   model::Result<std::vector<std::byte>> Ask(const Request& request,
                                             const std::shared_ptr<const StoreFile>& file);
 
-  // Has a new file written; see WriteNewFile(). The helper may read no file meanwhile. What
-  // it answers has been checked: all parts lie within the file, apart from each other.
+  // Lets a helper write a new file; see WriteNewFile(). The helper may read no file meanwhile.
+  // The answer has been checked: all parts lie within the file, apart from each other.
   model::Result<WrittenFile> Write(std::shared_ptr<const NewFile> file);
 
   // Starts a process for the caller of this thread, unless one is free. The process takes some
@@ -86,7 +85,7 @@ class Helper {
  private:
   enum class Outcome {
     kAnswered,
-    kDied,         // or has broken the rules
+    kDied,         // or it has broken the rules
     kTooMuchWork,  // for the processor
     kDoesNothing,  // for as long as the patience lasts
     kIsStopped,    // somebody has sent a signal
@@ -99,15 +98,16 @@ class Helper {
     int pid = -1;
     UniqueFd socket;
     SharedMemory memory;
-    uint64_t last_file = 0;     // which it may still have open
+    uint64_t last_file = 0;     // the helper may still have it open
     uint64_t memory_limit = 0;  // bytes of address space; 0: not set yet
     uint64_t cpu_limit = 0;     // seconds of processor time; 0: not set yet
-    uint64_t caller = 0;        // whose questions it has answered; see CallerScope
+    uint64_t caller = 0;        // the caller whose questions it has answered; see CallerScope
     bool taken = false;
     uint64_t taken_by = 0;  // as `caller`
   };
   static constexpr size_t kMaxProcesses = 6;
-  // Of these, one caller of a mount for others has so many at once. Others find one free.
+  // The most that one caller of a mount for others uses at once, so that other callers find one
+  // free.
   static constexpr size_t kMaxOfCaller = 3;
   // A file whose helper did nothing.
   struct Rest {
@@ -115,8 +115,8 @@ class Helper {
     std::string seen;
   };
 
-  // Waits until one is free, or nobody waits for the answer any more; prefers the one that
-  // knows `file`.
+  // Waits until a process is free, or nobody waits for the answer any more. Prefers the one
+  // that knows `file`.
   model::Result<Process*> Take(uint64_t file) EXCLUDES(mutex_);
   Process* FindFree(uint64_t file) REQUIRES(mutex_);
   void GiveBack(Process& process) EXCLUDES(mutex_);
@@ -124,8 +124,8 @@ class Helper {
   model::Result<std::vector<std::byte>> AskProcess(Process& process, const Request& request,
                                                    const std::shared_ptr<const StoreFile>& file)
       EXCLUDES(mutex_);
-  // One attempt, by a process that is started if there is none. The bytes are those of the
-  // answer if `outcome` is kAnswered.
+  // Asks one process, which is started if it does not run. If `outcome` is kAnswered, the bytes
+  // are the answer.
   model::Result<std::vector<std::byte>> AskOnce(Process& process, Request request,
                                                 const std::shared_ptr<const StoreFile>& file,
                                                 Outcome& outcome);
@@ -134,17 +134,17 @@ class Helper {
   // Waits a moment for a process that has closed its socket, and says how it has ended; nullopt
   // if it has not. The process is gone afterwards in any case.
   static std::optional<int> StatusOfEnd(Process& process);
-  // Which it cannot raise itself: it has no system call for that.
-  // Lets the process take `patience_.cpu` more processor time, and some. The parent stops it
-  // before that; but a process whose parent was killed ends by itself.
+  // Lets the process take `patience_.cpu` more processor time, and some. It cannot raise the
+  // limit itself, because it has no system call for that. The parent stops it before that
+  // limit; but a process whose parent was killed ends by itself.
   void LimitTime(Process& process) const;
   static void LimitMemory(Process& process, uint64_t bytes);
-  // Sends the question, and serves `message` after message until it is the
-  // answer, of no more than `limit` bytes.
+  // Sends the question, and serves message after message until `message` is the answer, which
+  // has at most `limit` bytes.
   Outcome TryAsk(Process& process, ConstByteSpan question, size_t limit,
                  const std::shared_ptr<const StoreFile>& file, Message& message);
 
-  // Fails for a file that is not asked about for now.
+  // Fails for a file about which nothing is asked for now.
   model::Result<void> CheckMarks(uint64_t file) EXCLUDES(mutex_);
   void GiveUp(uint64_t file) EXCLUDES(mutex_);
   void LetRest(uint64_t file, const std::string& seen) EXCLUDES(mutex_);
@@ -157,7 +157,7 @@ class Helper {
   // `taken` is guarded by the mutex, the rest belongs to the thread that has
   // taken the process.
   std::array<Process, kMaxProcesses> processes_;
-  // Versions of files that the library came to no end with. Without a time: for good.
+  // Versions of files that the library could not finish. Without a time: for good.
   std::map<uint64_t, std::optional<Rest>> marks_ GUARDED_BY(mutex_);
 };
 
@@ -172,28 +172,28 @@ model::Result<VersionedFile> OpenFileByHelper(std::shared_ptr<Helper> helper,
                                               std::shared_ptr<const Store> store,
                                               const std::string& path);
 
-// Opens the file at `path` of `source`, whose bytes `store` has: by the helper of
-// that source if UseHdf5Helper() was called, otherwise in this process. Files
-// that it refers to, as the sources of virtual datasets, are found in `source`. A helper that
-// does nothing for `patience` is given up; zero stands for a long time.
+// Opens the file at `path` of `source`, whose bytes `store` has: by the helper of that source
+// if UseHdf5Helper() was called, otherwise in this process. Files that it refers to, such as
+// the sources of virtual datasets, are looked for in `source`. A helper that does nothing for
+// `patience` is given up; zero stands for a long time.
 model::Result<VersionedFile> OpenFile(const std::shared_ptr<const Source>& source,
                                       std::shared_ptr<const Store> store,
                                       const std::string& path,
                                       std::chrono::nanoseconds patience = {});
 
-// Has a new file written, by a helper if UseHdf5Helper() was called, otherwise in this
-// process. As Helper::Write().
+// Writes a new file as Helper::Write() does: by a helper if UseHdf5Helper() was called,
+// otherwise in this process.
 model::Result<WrittenFile> WriteByHelper(std::shared_ptr<const NewFile> file);
 
-// Starts the process that WriteByHelper() needs: the caller will call that soon.
+// Starts the process that WriteByHelper() needs. Call it if you will call that soon.
 void PrepareToWrite();
 
 // Whether the parts of a file are what new_file.h says: within it, in order, apart from each
 // other. kInternal if they are not.
 model::Result<void> CheckWritten(const NewFile& file, const WrittenFile& written);
 
-// What a helper does: answers the questions that come from `socket` until it is
-// closed. The bytes of files that it asks for come in `shared`.
+// The work of a helper: answers the questions that come from `socket` until that is closed. The
+// bytes of files that it asks for come in `shared`.
 void AnswerQuestions(int socket, ConstByteSpan shared);
 
 }  // namespace ndlfs::backends::hdf5

@@ -25,7 +25,7 @@ struct Header {
   uint64_t size;
 };
 
-// What to do after a call that moved `count` bytes, or none.
+// How to continue after a call that moved `count` bytes, or none.
 Exchange AfterCall(ssize_t count, const GoOn& go_on) {
   if (count == 0) return Exchange::kClosed;
   const bool may_retry = count > 0 || errno == EINTR || errno == EAGAIN;

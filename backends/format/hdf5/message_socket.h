@@ -10,16 +10,16 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// Messages over a stream socket, in both directions by turns: each end sends
-// one message and then waits for one. On the wire, a message is 8 bytes of its
-// kind, 8 bytes of its length, and that many bytes.
+// Messages over a stream socket. The two ends take turns: each sends one message and then waits
+// for one. On the wire, a message is 8 bytes of its kind, 8 bytes of its length, and that many
+// bytes.
 
-// What a message is. Only the helper sends those marked with *.
+// The kinds of messages. Only the helper sends those marked with *.
 enum class MessageKind : uint64_t {
-  kQuestion,  // of a file
+  kQuestion,  // about a file
   kAnswer,    // * to the question
-  kRead,      // * bytes of files are needed to answer
-  kOpen,      // * another file is
+  kRead,      // * the answer needs bytes of files
+  kOpen,      // * the answer needs another file
   kReply,     // to kRead or kOpen
 };
 
@@ -28,14 +28,14 @@ struct Message {
   std::vector<std::byte> bytes;
 };
 
-// Asked several times a second, and after every part of a message, whether to
-// wait longer. Without one, waiting has no end.
+// Whether to wait longer. Asked several times a second, and after every part of a message. If
+// empty, waiting has no end.
 using GoOn = std::function<bool()>;
 
 // Lets sends and receives on `socket` return often enough to ask GoOn.
 void SetTick(int socket);
 
-// How a message went. kClosed: the other end is gone, or breaks the rules.
+// How sending or receiving ended. kClosed: the other end is gone, or breaks the rules.
 enum class Exchange { kDone, kClosed, kGivenUp };
 
 Exchange SendMessage(int socket, MessageKind kind, ConstByteSpan bytes,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The questions and answers of library.h as bytes, between two processes of
-// the same build, and what the helper asks its parent for meanwhile. What comes
-// from the helper is not trusted: a library that a file has led astray may say
-// anything.
+// The questions and answers of library.h as bytes, between two processes of the same build, and
+// the requests of the helper to its parent meanwhile. The parent does not trust messages of the
+// helper: a library that a file has led astray may say anything.
 #pragma once
 
 #include <memory>
@@ -31,7 +30,7 @@ struct Request {
   What what = What::kOpen;
   uint64_t file = 0;                    // its InputFile::id()
   uint64_t file_size = 0;               // in bytes
-  uint64_t head_bytes = 0;              // kOpen: as NamedFile has it
+  uint64_t head_bytes = 0;              // kOpen: as in NamedFile
   std::string file_path = {};           // beneath the source
   std::string path = {};                // in the file
   std::vector<std::string> names = {};  // kDescribeDatasets
@@ -50,7 +49,7 @@ struct ReadRequest {
     uint64_t bytes = 0;
   };
   static constexpr size_t kMaxRanges = 1024;
-  uint64_t file = 0;  // an InputFile::id() that the parent has told
+  uint64_t file = 0;  // an InputFile::id() that the parent has sent
   std::vector<Range> ranges;
 };
 
@@ -64,12 +63,12 @@ struct OpenRequest {
 struct NamedFile {
   uint64_t id = 0;
   uint64_t size = 0;  // in bytes
-  // So many bytes of its beginning are in the shared memory.
+  // How many bytes of its beginning are in the shared memory.
   uint64_t head_bytes = 0;
 };
 
-// The library begins with the beginning of a file: its first bytes come along
-// when it is opened, no more than these.
+// The library reads the beginning of a file first. So the parent sends up to so many bytes of
+// it when the file is opened.
 inline constexpr uint64_t kMaxHeadBytes = 16 << 10;
 
 // The answer to kOpen, and the reply to ReadRequest.
@@ -79,12 +78,12 @@ std::vector<std::byte> Encode(const Request& request);
 std::vector<std::byte> Encode(const ReadRequest& request);
 std::vector<std::byte> Encode(const OpenRequest& request);
 model::Result<Request> DecodeRequest(ConstByteSpan bytes);
-// kInternal also for more ranges, or a longer name, than is allowed.
+// kInternal also if there are more ranges, or a longer name, than is allowed.
 model::Result<ReadRequest> DecodeReadRequest(ConstByteSpan bytes);
 model::Result<OpenRequest> DecodeOpenRequest(ConstByteSpan bytes);
 
-// An answer or a reply is an error, or a value of the type that the question has. Bytes
-// are what File::Read() gives.
+// An answer or a reply is an error, or a value of the type that belongs to the question. Bytes
+// are the result of File::Read().
 template <typename T>
 std::vector<std::byte> EncodeAnswer(const model::Result<T>& answer);
 template <typename T>

@@ -19,7 +19,7 @@ using model::Value;
 
 constexpr std::string_view kNonCoordinatePrefix = "_nc4_non_coord_";
 
-// What netCDF-4 keeps for itself; its own interface does not show it either.
+// Attributes that netCDF-4 keeps for itself; its own interface does not show them either.
 constexpr std::array<std::string_view, 4> kNetCdfInternal = {
     "_NCProperties", "_Netcdf4Coordinates", "_Netcdf4Dimid", "_nc3_strict"};
 
@@ -85,7 +85,7 @@ Result<model::Attribute> MakeAttribute(const AttributeInfo& info) {
   return attribute;
 }
 
-// What is told otherwise, by shapes and names.
+// Whether the attribute is not shown, because shapes and names tell the same.
 bool IsHidden(const AttributeInfo& attribute, const std::string& path, const ObjectInfo& info) {
   if (std::count(kNetCdfInternal.begin(), kNetCdfInternal.end(), attribute.name) != 0) {
     return true;
@@ -172,7 +172,7 @@ void DescribeDimensions(const std::string& path, const ObjectInfo& info,
   std::vector<std::string> names(shape.size());
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     model::Dimension dimension{DeclaredSize(dataset.max_shape[dim]), {}};
-    // What is larger than its dataset is an unlimited dimension of netCDF-4.
+    // A dimension that is larger than its dataset is an unlimited dimension of netCDF-4.
     if (shape[dim] != dataset.shape[dim]) dimension.size.reset();
     if (dim < dataset.scales.size() && !dataset.scales[dim].empty()) {
       const ScaleInfo& scale = dataset.scales[dim].front();

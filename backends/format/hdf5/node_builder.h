@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What libhdf5 says of an object, as an object of NDL.
+// Makes nodes of NDL from libhdf5's descriptions of objects.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,9 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// The name by which netCDF-4 shows what the file calls `name`: a variable that
-// is called as a dimension, and is not its coordinate, has a prefix there.
+// The name under which netCDF-4 shows the object that the file calls `name`: the name of a
+// variable that has the name of a dimension, and is not its coordinate, has a prefix in the
+// file.
 std::string_view ShownName(std::string_view name);
 std::string PrefixedName(std::string_view name);
 

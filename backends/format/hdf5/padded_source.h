@@ -12,8 +12,8 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// What netCDF-C shows of an element that is not stored where the file defines
-// no fill value (NC_FILL_INT and so on): one element, as decoded.
+// The element that netCDF-C shows where nothing is stored and the file defines no fill value
+// (NC_FILL_INT and so on), as decoded.
 std::vector<std::byte> NetCdfFill(const model::Datatype& type);
 
 // The array that begins with `stored`, has `shape` (of the same rank, and

@@ -11,22 +11,21 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// Pages of files, the least recently used one goes first. Metadata of HDF5 are
-// read in pieces of some bytes, most of them next to each other. For one
-// thread.
+// Keeps pages of files, and drops the least recently used one first. HDF5 reads metadata in
+// pieces of some bytes, most of them next to each other. For one thread.
 class PageCache {
  public:
   static constexpr size_t kPageBytes = 4096;
 
   explicit PageCache(size_t capacity) : capacity_(capacity) {}
 
-  // Page number `page` of `file`, or null. The bytes of a file's last page behind the end of
+  // Page number `page` of `file`, or null. In the last page of a file, bytes behind the end of
   // the file mean nothing. Valid until the next Insert().
   const std::byte* Find(uint64_t file, uint64_t page);
   // Whether Find() would find it. Does not count as a use.
   bool Contains(uint64_t file, uint64_t page) const { return index_.contains({file, page}); }
 
-  // Up to kPageBytes bytes; a page that is there already is replaced.
+  // Adds a page of up to kPageBytes bytes; replaces the page if it is there already.
   void Insert(uint64_t file, uint64_t page, ConstByteSpan bytes);
 
   size_t size() const { return index_.size(); }

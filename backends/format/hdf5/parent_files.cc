@@ -70,7 +70,7 @@ class ParentFile final : public InputFile {
     }
     std::sort(missing.begin(), missing.end());
     missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-    // What fails is asked for again when it is needed, and then is an error.
+    // A failed request is sent again when the bytes are needed, and fails only then.
     for (std::span<const uint64_t> rest = missing; !rest.empty();) {
       const auto part = rest.first(std::min(rest.size(), MaxPages()));
       if (!FetchPages(part)) return;
@@ -83,9 +83,9 @@ class ParentFile final : public InputFile {
     return std::min<size_t>(files_.shared_.size() / kPageBytes, ReadRequest::kMaxRanges);
   }
 
-  // Some of the bytes from `offset` on, of which `wanted` are wanted. The library
-  // reads elements that lie together in pieces of 64 KiB: after the second, as
-  // much is fetched as there is room for.
+  // Returns at least one and up to `wanted` bytes from `offset` on. The library reads elements
+  // that lie together in pieces of 64 KiB: after the second piece, this fetches as much as
+  // there is room for.
   Result<ConstByteSpan> FetchLarge(uint64_t offset, uint64_t wanted) const {
     if (const auto there = files_.Fetched(id_, offset); !there.empty()) {
       after_last_large_ = offset + std::min<uint64_t>(wanted, there.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Files as a helper has them: its parent reads them.
+// The files of a helper: its parent reads them.
 #pragma once
 
 #include <cstdint>
@@ -19,32 +19,32 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// Asks the process at the other end of a socket, while that waits for the
+// Asks the process at the other end of a socket for files, while that process waits for the
 // answer to its question. For one thread.
 class ParentFiles final : public InputFiles {
  public:
-  // The parent puts the bytes that it is asked for into `shared`.
+  // The parent puts requested bytes into `shared`.
   ParentFiles(int socket, ConstByteSpan shared) : socket_(socket), shared_(shared) {}
 
   model::Result<std::shared_ptr<const InputFile>> Open(std::string_view name) override;
 
-  // A file that the parent has just told of, which must not outlive this object.
+  // A file that the parent has just named. The file must not outlive this object.
   std::shared_ptr<const InputFile> Told(const NamedFile& file);
 
-  // A question comes. While it is answered, a name means one file.
+  // Call it when a question comes. Until the next one, each name means the same file.
   void BeginQuestion() { by_name_.clear(); }
 
  private:
   friend class ParentFile;
 
-  // Metadata are read in pieces of less; what is larger is not kept.
+  // Metadata are read in pieces of less than this; longer reads are not kept.
   static constexpr size_t kPages = 2048;
 
-  // Has the ranges put into the shared memory, where they must find room.
+  // Asks the parent to put the ranges into the shared memory, where they must find room.
   model::Result<void> Fetch(const ReadRequest& request);
   model::Result<std::shared_ptr<const InputFile>> AskFor(std::string_view name);
-  // What the shared memory has of `file` from `offset` on, since the last fetch
-  // if that was of one range; may be empty.
+  // The bytes of `file` from `offset` on that are in the shared memory, if the last fetch was
+  // of one range; may be empty.
   ConstByteSpan Fetched(uint64_t file, uint64_t offset) const;
   // Sends a request and returns the bytes of the reply. Ends this process if
   // the parent is gone.

@@ -13,9 +13,9 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// What a helper may read while it works on one question: the file that is
-// asked about, and the files that it opens by their names. A helper that a file
-// has taken over may ask for anything. For one thread.
+// Gives a helper the files that it may read while it works on one question: the file of the
+// question, and files that the helper opens by their names. A helper that a file has taken over
+// may ask for anything. For one thread.
 class ReadService {
  public:
   // More than any question of a sound file takes.
@@ -25,17 +25,17 @@ class ReadService {
     uint64_t files = 200'000;  // the sources of a virtual dataset, by two names each
   };
 
-  // Bytes are put into `shared`; `files` and the memory must outlive this.
+  // Puts bytes into `shared`. `files` and the memory must outlive the object.
   ReadService(InputFiles& files, std::shared_ptr<const InputFile> asked_about, ByteSpan shared);
   ReadService(InputFiles& files, std::shared_ptr<const InputFile> asked_about, ByteSpan shared,
               const Limits& limits);
 
-  // The reply to a kRead or kOpen; nullopt if it breaks the rules: nothing must
-  // be believed of such a helper any more.
+  // The reply to a kRead or kOpen; nullopt if the message breaks the rules: then believe
+  // nothing that this helper says any more.
   std::optional<std::vector<std::byte>> Reply(const Message& message);
 
-  // Puts the beginning of `file` into the memory; how many bytes that are. None
-  // where it cannot be read: the helper will ask for it, and get the error.
+  // Puts the beginning of `file` into the memory, and returns the number of bytes. 0 if the
+  // file cannot be read: the helper will ask for the bytes, and get the error.
   static uint64_t PutHead(const InputFile& file, ByteSpan shared);
 
   // How long such a message may be.
@@ -44,7 +44,7 @@ class ReadService {
  private:
   std::optional<std::vector<std::byte>> ReplyToRead(ConstByteSpan message);
   std::optional<std::vector<std::byte>> ReplyToOpen(ConstByteSpan message);
-  // Whether `request` asks for bytes that there are, and room for.
+  // Whether `request` asks for bytes that exist, and for which there is room.
   bool IsSound(const ReadRequest& request, const InputFile& file);
 
   InputFiles& files_;

@@ -28,7 +28,7 @@ void SetLimit(int resource, rlim_t value) {
   ::setrlimit(static_cast<__rlimit_resource>(resource), &limit);
 }
 
-// What the versions of Landlock know of files, by the last of their bits.
+// The rights to files that the versions of Landlock know, by the last of their bits.
 uint64_t AllFileAccess() {
   const long version =
       ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -56,8 +56,8 @@ void ForbidFiles() {
 }
 
 #if NDLFS_WITH_SECCOMP
-// All that libhdf5 needs of the kernel: memory. What is allowed for some
-// arguments only is in AddRules().
+// The calls that libhdf5 needs: memory. AddRules() adds calls that are allowed for some
+// arguments only.
 constexpr int kCalls[] = {
     // Memory; mmap and mprotect are below.
     SCMP_SYS(brk),
@@ -68,8 +68,8 @@ constexpr int kCalls[] = {
     SCMP_SYS(sysinfo),
     SCMP_SYS(futex),
     SCMP_SYS(getrandom),
-    // Time, where the vDSO does not know it. The library sleeps between attempts
-    // to read what a writer is about to change.
+    // Time, if the vDSO does not know it. The library sleeps before it reads again what a
+    // writer is changing.
     SCMP_SYS(clock_gettime),
     SCMP_SYS(gettimeofday),
     SCMP_SYS(time),
@@ -114,10 +114,10 @@ bool AddRules(scmp_filter_ctx filter) {
          allow(SCMP_SYS(tgkill), {itself});
 }
 
-// What is not allowed looks as if the kernel did not have it. Then a C library
-// that prefers a newer call falls back on the one that it knows, which it would
-// not after EPERM; and nothing that worked yesterday is killed because of an
-// update. Who has taken the process over gains nothing by staying alive.
+// A forbidden call fails as if the kernel did not have it. A C library that prefers a newer
+// call then falls back on the one that it knows, which it would not do after EPERM; and no
+// update makes the process die of a new call. An attacker who has taken the process over gains
+// nothing if it stays alive.
 void ForbidOtherCalls() {
   const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), &::seccomp_release);
   if (filter != nullptr && AddRules(filter.get())) ::seccomp_load(filter.get());

@@ -14,7 +14,7 @@ namespace ndlfs::backends::hdf5 {
 // resize: the other one maps it by the descriptor. Move-only.
 class SharedMemory {
  public:
-  // What one reply to a helper can hold.
+  // The most bytes that one reply to a helper can hold.
   static constexpr size_t kBytes = size_t{1} << 20;
 
   SharedMemory() = default;

@@ -48,13 +48,13 @@ class StoreFiles final : public InputFiles {
 
   model::Result<std::shared_ptr<const InputFile>> Open(std::string_view name) override;
 
-  // The file at `path`, whose bytes `store` has. ENOENT where there is none.
+  // The file at `path`, whose bytes are in `store`. ENOENT if it does not exist.
   model::Result<std::shared_ptr<const StoreFile>> OpenStore(std::shared_ptr<const Store> store,
                                                             const std::string& path)
       EXCLUDES(mutex_);
 
  private:
-  // Paths whose numbers are remembered; a forgotten one gets another number.
+  // How many paths are remembered with their numbers; a forgotten path gets another number.
   static constexpr size_t kMaxKnown = 20'000;
 
   struct Known {

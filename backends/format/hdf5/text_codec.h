@@ -9,9 +9,8 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// Decodes the text in elements to text that is padded with NULs: of other
-// paddings, what follows the end of the text is cleared. `runs` lie inside of
-// the elements.
+// Decodes the text in elements to text that is padded with NULs: clears the bytes behind the
+// end of text with other paddings. `runs` lie inside of the elements.
 std::shared_ptr<const ArrayToArrayCodec> MakeTextCodec(std::vector<TextRun> runs);
 
 }  // namespace ndlfs::backends::hdf5

@@ -55,7 +55,7 @@ struct Tree {
 
 Result<Tree> ReadTree(std::string_view text, size_t limit) {
   Tree tree;
-  // Elements that have ended, and whose parents have not, by their level.
+  // Elements that have ended, but whose parents have not, by their level.
   std::vector<std::vector<Element>> ended(1);
   const auto at_end = [&](const XmlElement& xml) -> Result<void> {
     if (++tree.element_count > std::min(limit, kMostElements)) {
@@ -331,7 +331,7 @@ class Reader {
     return {};
   }
 
-  // Of all parts, or of none. Numbers, if all are.
+  // Reads coordinates, which all parts have or none. They are numbers if all of them are.
   Result<void> ReadCoordinates(const std::vector<const Element*>& parts) {
     Value::List numbers;
     Value::List texts;
@@ -571,7 +571,7 @@ class Reader {
   const Element* aggregation_ = nullptr;
   std::map<std::string, uint64_t, std::less<>> lengths_;
   std::map<std::string, const Element*> variables_;
-  // Of arrays that are joined by themselves, and not with the group.
+  // The sources of arrays that are joined by themselves, and not with the group.
   std::map<std::string, ValueSource> sources_;
   std::string dimension_;  // the one that the aggregation changes; or empty
   bool is_new_ = false;    // and whether it makes that dimension
@@ -581,7 +581,7 @@ class Reader {
 
 model::ParsedDocument Refused(const model::Error& error, size_t line) {
   model::ParsedDocument parsed;
-  // What other readers of NcML may well read.
+  // Other readers of NcML may well read such a document.
   const bool is_unsupported = error.code() == model::ErrorCode::kUnsupported;
   parsed.errors.push_back({static_cast<int>(line), 1, {}, error.message(), is_unsupported});
   return parsed;

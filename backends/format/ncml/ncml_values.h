@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Types and values as NcML writes them.
+// Types and values in the notation of NcML.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace ndlfs::backends::ncml {
 // is unknown, or has no values (Structure).
 model::Result<model::Datatype> ParseType(std::string_view keyword, bool is_unsigned);
 
-// The values that `text` has: numbers between blanks, or texts. Texts are divided at
-// `separator`; without one, the text is one value.
+// The values in `text`: numbers between blanks, or texts. Texts are divided at `separator`;
+// without one, the text is one value.
 model::Result<model::Value::List> ParseValues(const model::Datatype& type,
                                               std::string_view text,
                                               std::optional<std::string_view> separator);

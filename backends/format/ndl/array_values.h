@@ -16,12 +16,12 @@
 namespace ndlfs::backends::ndl {
 
 // The extents of the value of `array`, which must have one: the sizes in the shape, and the
-// present length along unlimited dimensions. Where an empty list hides that, it is the stored
-// one.
+// present length along unlimited dimensions. If an empty list hides that length, it is the
+// stored one.
 std::vector<uint64_t> ExtentOfValue(const model::Ndarray& array);
 
-// The numbers or texts of `list`, one after the other, as lists that `shape` nests, and as
-// values of `type`. kBadInput if they are more or fewer, or no such values.
+// Turns `list`, numbers or texts one after the other, into values of `type` in lists nested as
+// `shape` says. kBadInput if they are more or fewer, or no values of that type.
 model::Result<model::Value> ShapeValues(const model::Value::List& list,
                                         const model::Datatype& type,
                                         std::span<const uint64_t> shape);

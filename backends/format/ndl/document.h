@@ -25,7 +25,7 @@ namespace ndlfs::backends::ndl {
 // that are only validated, because a mount keeps them in memory.
 inline constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
 inline constexpr size_t kMaxValues = 700'000;
-// Indicators of a collection in flow style: a list of about as many numbers.
+// Limits the indicators of a collection in flow style, and so the numbers of a list.
 inline constexpr size_t kMaxInFlow = 400'000;
 inline constexpr size_t kMaxArrays = 25'000;  // and attributes
 
@@ -33,8 +33,8 @@ inline constexpr size_t kMaxArrays = 25'000;  // and attributes
 using TextReader = model::ParsedDocument (*)(std::string_view text, std::string_view file_name,
                                              const model::NdlLimits& limits);
 
-// The source of an array whose values are in the document, one after the other, and whose type
-// and shape are those that the array has in the source of a group around it.
+// The source of an array whose values are in the document, one after the other. The array has
+// the type and shape that it has in the source of a group around it.
 model::ValueSource FormOfData();
 bool TakesFormOfData(const model::Ndarray& array);
 
@@ -52,16 +52,16 @@ class Document {
   uint64_t memory() const { return memory_ + data_bytes_; }
 
   struct Object {
-    // Nodes of arrays have no source here.
+    // The nodes of arrays have no source here.
     Node node;
     std::optional<ArrayValues> values;
     std::map<std::string, Object, std::less<>> children;
   };
-  // Whether the document leaves out the object at `path` that its sources have.
+  // Whether the document leaves out the object at `path`, which its sources have.
   bool LeavesOut(std::string_view path) const { return left_out_.contains(path); }
   // Whether it leaves out that attribute of the object at `path`.
   bool LeavesOut(std::string_view path, std::string_view attribute) const;
-  // Where data and objects come from that are not in the document.
+  // The sources of data and objects that are not in the document.
   const std::vector<model::ValueSourcePtr>& sources() const { return sources_; }
 
   // Fails with kNotFound if there is no object at `path`.

@@ -212,7 +212,7 @@ class StoreJoin {
   }
 
  private:
-  // Of a whole group, arrays that are neither packed nor times stay as they are.
+  // When a whole group is joined, arrays that are neither packed nor times stay as they are.
   bool Unpacks() const {
     return spec_.unpack && (described_ != nullptr || MayUnpack(*join_.first));
   }

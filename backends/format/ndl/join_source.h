@@ -19,33 +19,33 @@
 
 namespace ndlfs::backends::ndl {
 
-// A joined array, and what its parts say about it.
+// A joined array, and the facts about it that its parts tell.
 struct Join {
   std::shared_ptr<const ArraySource> source;
   // The array in the first part; null for flat files.
   std::shared_ptr<const Node> first;
-  // The names of the dimensions; "" where one has none.
+  // The names of the dimensions; "" for one without a name.
   std::vector<std::string> dimensions;
   size_t along = 0;
-  // Set if the elements are not those of the parts.
+  // Set if elements of the parts have to be converted.
   std::optional<Unpacking> unpacking;
 };
 
 // Joins the arrays `name` of the stores in `parts`, as `spec` says. `described` is the array in
-// the document, or null; its type and shape have to be those of the parts, as far as it has
-// them. Fails if parts that are opened for it differ. If spec.sizes are given, opens only the
-// first part; others are compared with it when they are read.
+// the document, or null; its type and shape, as far as it has them, must be those of the parts.
+// Fails if the parts that it opens differ. If spec.sizes are given, opens only the first part;
+// others are compared with it when they are read.
 model::Result<Join> JoinStores(std::shared_ptr<const PartSet> parts, std::string_view name,
                                const model::ValueSource& spec, const model::Ndarray* described);
 
 // Opens part `i` of a join, as JoinedArray::OpenPart() does.
 using PartOpener = std::function<model::Result<JoinedPart>(size_t)>;
 
-// What JoinedArray::PartsVersion() tells.
+// Returns JoinedArray::PartsVersion().
 using VersionOfParts = std::function<std::optional<uint64_t>()>;
 
 // The array of all parts along `dim`, which begin at `bounds`. `spec` has its type, shape and
-// fill value. Parts are about to have chunks of the shape `chunk`, in the rank of the join, and
+// fill value. The chunks of the parts have about the shape `chunk`, in the rank of the join.
 // `is_plain` is as in JoinedArray.
 model::Result<std::shared_ptr<const ArraySource>> MakeJoinSource(
     ArraySpec spec, size_t dim, std::vector<uint64_t> bounds,
@@ -55,8 +55,8 @@ model::Result<std::shared_ptr<const ArraySource>> MakeJoinSource(
 // JoinedArray::bounds() of parts of these sizes.
 model::Result<std::vector<uint64_t>> JoinBounds(const std::vector<uint64_t>& sizes);
 
-// The element that stands for parts that are missing: the one that the attributes of `array`
-// call missing, or else that of its store.
+// The element that stands for missing parts: the one that the attributes of `array` call
+// missing, or else that of its store.
 std::vector<std::byte> FillOfMissing(const Node& array);
 
 // Joins flat files with arrays of the type and shape that `described` has.

@@ -33,15 +33,15 @@ using model::Result;
 constexpr std::array<std::string_view, 2> kNdlExtensions = {".ndl.yaml", ".ndl.yml"};
 constexpr std::array<std::string_view, 2> kYamlExtensions = {".yaml", ".yml"};
 
-// Longer ones have to be called .ndl.yaml: whoever looks at a file waits until
-// it is known what it is.
+// Longer documents must be called .ndl.yaml: a program that looks at a file waits until its
+// kind is known.
 constexpr uint64_t kMaxBytesToLookAt = uint64_t{1} << 20;
 
-// Of all documents, but for the one that was used last.
+// For all documents together, without the one that was used last.
 constexpr uint64_t kKeptMemory = uint64_t{16} << 20;
 
-// What stores in files and directories are called, behind the name that their
-// document has as well.
+// The extensions of stores in files and directories, behind the name that they share with their
+// document.
 constexpr std::array<std::string_view, 24> kStoreExtensions = {
     "",     ".nc",  ".nc3",  ".nc4",   ".nc5",  ".cdf",      ".netcdf", ".grd",
     ".h5",  ".he5", ".hdf",  ".hdf5",  ".h5ad", ".mat",      ".nxs",    ".loom",
@@ -60,8 +60,8 @@ bool IsNamedAsNdl(std::string_view name) {
   return ExtensionOf(name, kNdlExtensions).has_value();
 }
 
-// Where a store that the document at `path` describes would be: beside it, and
-// with its name.
+// The paths where a store that the document at `path` describes may be: in the same folder,
+// with the same name.
 std::vector<std::string> StoresOfName(std::string_view path) {
   auto extension = ExtensionOf(path, kNdlExtensions);
   if (!extension) extension = ExtensionOf(path, kYamlExtensions);
@@ -78,7 +78,7 @@ std::vector<std::string> StoresOfName(std::string_view path) {
   return stores;
 }
 
-// What has been found out about files, as long as they are the same.
+// Remembers which files are documents, while the files are the same.
 class Verdicts {
  public:
   std::optional<bool> Find(const Generation& generation) {
@@ -115,8 +115,8 @@ Result<bool> HoldsDocument(const Store& file, Verdicts& verdicts,
   return found;
 }
 
-// A file with a document, of which one version is kept in memory for as long
-// as others do not need the room; then it is read again.
+// A file with a document. Keeps one version of it in memory while other documents do not need
+// the room; then the file is read again.
 class DocumentFile {
  public:
   DocumentFile(std::shared_ptr<const Source> source, std::string path, TextReader read)
@@ -158,7 +158,7 @@ class DocumentFile {
     auto document = document_.lock();
     return document && document->stamp() == stamp ? document : nullptr;
   }
-  // What is kept of all files.
+  // Keeps the documents of all files.
   static void Keep(const std::shared_ptr<const Document>& document) {
     static model::RecentlyUsed<const Document> recent(kKeptMemory);
     recent.Touch(document, document->memory());
@@ -315,7 +315,7 @@ class NdlHierarchy final : public Hierarchy {
     } else if (before) {  // what is known of the parts holds no longer
       made = SourcedObjects::Make(stores_, document.sources());
     }
-    // What was found for a request that has ended may lack what it did not wait for.
+    // If the request has ended, the result may lack parts that it did not wait for.
     if (CancellationScope::IsCancelled()) return made;
     const model::MutexLock lock(mutex_);
     constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24);

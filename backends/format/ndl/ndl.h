@@ -11,12 +11,12 @@
 
 namespace ndlfs::backends {
 
-// These files are stores: `.ndl.yaml` and `.ndl.yml`, valid or not, and other `.yaml` and
-// `.yml` that are valid documents with values of arrays. A document next to a store of the
-// same name (example.nc and example.yaml) describes that store, and is not one itself.
+// Recognizes `.ndl.yaml` and `.ndl.yml`, valid or not, and other `.yaml` and `.yml` that are
+// valid documents with values of arrays. A document next to a store of the same name
+// (example.nc and example.yaml) describes that store, and is not a store itself.
 const Format& NdlFormat();
 
-// A language whose documents say the same as NDL documents.
+// A language whose documents mean the same as NDL documents.
 struct DescriptionLanguage {
   std::string_view name;  // of the format; static
   ndl::TextReader read;

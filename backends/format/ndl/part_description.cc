@@ -73,7 +73,7 @@ bool AreSameNumber(const model::Value& a, const model::Value& b) {
          (model::AsDouble(a) && model::AsDouble(a) == model::AsDouble(b));
 }
 
-// What netCDF fills with where nobody says anything, which marks no element as missing.
+// Whether `fill` is netCDF's default, which marks no element as missing.
 bool IsDefaultFill(const model::Value& fill, const model::Datatype& type) {
   const auto number = model::AsDouble(fill);
   if (!number || *number == 0) return true;

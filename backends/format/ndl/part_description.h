@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What has to be the same in all parts of a join.
+// Describes and compares the properties that all parts of a join must share.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ struct PartDescription {
   std::string label;  // "1992/001.nc: /sst", for messages
   model::Datatype type;
   std::vector<uint64_t> shape;
-  // One for each dimension; "" where it has no name.
+  // One for each dimension; "" if it has no name.
   std::vector<std::string> dimensions;
-  // Those that say what the numbers mean, sorted by name.
+  // The attributes that say what the numbers mean, sorted by name.
   std::vector<model::Attribute> attributes;
   std::optional<model::Value> fill;
 };
@@ -48,13 +48,13 @@ struct PartRules {
   double tolerance = 0;         // of coordinates
 };
 
-// What differs, with the names of both parts; nullopt if nothing does. Does not compare
-// coordinates.
+// Describes the difference, with the names of both parts; nullopt if there is none. Does not
+// compare coordinates.
 std::optional<std::string> FindDifference(const PartDescription& first,
                                           const PartDescription& other, const PartRules& rules);
 
-// The element of `other` that is missing there, where `first` does not call any element so: an
-// attribute that one writer adds and another leaves out. nullopt where there is none.
+// The element that `other` calls missing, if `first` calls none so: one writer adds such an
+// attribute, and another leaves it out. nullopt if there is none.
 std::optional<model::Value> OwnMissing(const PartDescription& first,
                                        const PartDescription& other);
 
@@ -66,7 +66,8 @@ model::Result<std::optional<PartCoordinate>> ReadCoordinate(const PartStores& st
                                                             std::string_view dimension,
                                                             uint64_t size);
 
-// What differs in the coordinates along `dimension` of the parts `first` and `other`.
+// Describes the difference between the coordinates along `dimension` of the parts `first` and
+// `other`.
 std::optional<std::string> FindDifference(std::string_view dimension,
                                           std::string_view first_path,
                                           const std::optional<PartCoordinate>& first,
@@ -74,8 +75,8 @@ std::optional<std::string> FindDifference(std::string_view dimension,
                                           const std::optional<PartCoordinate>& other,
                                           double tolerance);
 
-// What differs in the elements of two arrays of the same shape, called `first_label` and
-// `other_label`. Arrays of more than `most_bytes` are not compared.
+// Describes the difference between the elements of two arrays of the same shape, called
+// `first_label` and `other_label`. Arrays of more than `most_bytes` are not compared.
 inline constexpr uint64_t kMostCompared = uint64_t{1} << 20;
 std::optional<std::string> FindElementDifference(std::string_view first_label,
                                                  const ArraySource& first,

@@ -195,7 +195,8 @@ Result<void> PartSet::CompareCoordinates(size_t i, std::string_view name,
   return {};
 }
 
-// What is known of a file holds for one version of it. Of folders nobody knows a version.
+// The size of part `i` along the dimension. A size that is known for a file holds for one
+// version of the file; folders have no version, so their sizes are not kept.
 Result<uint64_t> PartSet::FindSize(size_t i, std::string_view name,
                                    const PartDescription& first, const PartRules& rules,
                                    std::optional<uint64_t> signature) const {

@@ -17,11 +17,11 @@
 
 namespace ndlfs::backends::ndl {
 
-// The parts of a join, as their names were found. Thread-safe.
+// The parts of a join, by the names that were found. Thread-safe.
 class PartSet {
  public:
-  // Fails if a part is absent, unless `fills_missing`; not where each look at a file is a
-  // request.
+  // Fails if a part is absent, unless `fills_missing`. Does not look for the parts if each look
+  // at a file is a request.
   static model::Result<std::shared_ptr<const PartSet>> Make(
       std::shared_ptr<const PartStores> stores, const model::FileSet& files,
       bool fills_missing);
@@ -33,27 +33,28 @@ class PartSet {
   // The part that all others are compared with: the first one that is present. kNotFound if
   // there is none.
   model::Result<size_t> First() const;
-  // Changes if a part is replaced; of more than 1000 parts, if one of a sample is.
+  // A number that changes if a part is replaced; of more than 1000 parts, it looks at a sample.
   uint64_t Fingerprint() const;
-  // The same for all parts, however many these are. nullopt where one is no file, or each look
-  // at a file is a request.
+  // The same for all parts, however many there are. nullopt if one of them is no file, or each
+  // look at a file is a request.
   std::optional<uint64_t> Version() const;
 
-  // The array `name` of part `i`, if it is like that of the first part in all that `rules` say.
-  // Remembers which coordinates were compared.
+  // Loads the array `name` of part `i`, if it is like that of the first part in all respects
+  // that `rules` demand. Remembers which coordinates were compared.
   model::Result<std::shared_ptr<const Node>> LoadLike(size_t i, std::string_view name,
                                                       const PartDescription& first,
                                                       const PartRules& rules) const;
 
   // The sizes of all parts along rules.along, in their order. Compares all parts with the first
-  // one, several at a time, and remembers what it found about a version of a file. kNotFound
-  // for a part that is absent: nobody knows its size.
+  // one, several at a time, and remembers the size for this version of a file. kNotFound if a
+  // part is absent, because nobody knows its size.
   model::Result<std::vector<uint64_t>> FindSizes(std::string_view name,
                                                  const PartDescription& first,
                                                  const PartRules& rules) const;
 
-  // Fails if the array `name`, which is `first` and `source` in the first part, is another one
-  // in a part. Looks at all parts, or at none that nobody has opened, as `opens` says.
+  // Compares the array `name` of the parts with `first` and `source`, the array in the first
+  // part, and fails if they differ. Opens all parts if `opens`, and otherwise does
+  // nothing.
   model::Result<void> CheckSame(std::string_view name, const PartDescription& first,
                                 const ArraySource& source, double tolerance, bool opens) const;
 
@@ -74,7 +75,7 @@ class PartSet {
   std::vector<bool> is_present_;
 
   mutable model::Mutex mutex_;
-  // Of the first part, by the group of the array and the dimension.
+  // The coordinates of the first part, by the group of the array and the dimension.
   using CoordinateKey = std::pair<std::string, std::string>;
   mutable std::map<CoordinateKey, std::shared_ptr<const std::optional<PartCoordinate>>>
       first_coordinates_ GUARDED_BY(mutex_);

@@ -167,7 +167,7 @@ Result<std::vector<std::string>> PartStores::Expand(const model::FileSet& files)
     }
     return paths;
   }
-  // What comes before the first wildcard is a folder.
+  // The path before the first wildcard is a folder.
   const std::string_view pattern = files.names.at(0);
   const size_t wildcard = std::min(pattern.find_first_of("*?["), pattern.size());
   const size_t slash = pattern.rfind('/', wildcard);

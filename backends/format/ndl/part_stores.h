@@ -31,19 +31,20 @@ model::Result<void> RequireData(const Node& node, std::string_view label);
 // opened last. Thread-safe.
 class PartStores {
  public:
-  // Fails with kLimit or kBadInput if options.referrers has too many documents, or this one, or
-  // options.documents are used up.
+  // Fails with kLimit or kBadInput if options.referrers has too many documents, or this
+  // document, or if options.documents are used up.
   static model::Result<std::shared_ptr<const PartStores>> Make(
       std::shared_ptr<const Source> source, std::string document_path, OpenOptions options);
 
   const std::shared_ptr<const Source>& source() const { return source_; }
   const OpenOptions& options() const { return options_; }
-  // The document refers to so many stores; each of them may open its share of the documents.
+  // Tells how many stores the document refers to; each of them may open its share of the
+  // documents.
   void NoteParts(uint64_t count) const { parts_ = std::max<uint64_t>(count, 1); }
 
-  // The path in the source of `name`.
+  // The path of `name` in the source.
   model::Result<std::string> Resolve(std::string_view name) const;
-  // The paths of all files of a set. A glob looks into folders; there must be a file. The files
+  // The paths of all files of a set. A glob looks into folders, and must find a file. The files
   // of other sets need not exist.
   model::Result<std::vector<std::string>> Expand(const model::FileSet& files) const;
 

@@ -89,7 +89,7 @@ void Rebase(std::string_view base, std::string_view group_path, Node& node) {
   }
 }
 
-// What is said of the first part holds for the join, but for its extent.
+// The description of the first part holds for the join, except for its extent.
 void DescribeJoin(const Join& join, Node& node) {
   model::Ndarray& array = ArrayOf(node);
   const std::vector<uint64_t>& shape = join.source->spec().shape;

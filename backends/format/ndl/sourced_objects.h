@@ -16,28 +16,30 @@
 
 namespace ndlfs::backends::ndl {
 
-// Adds to `node`, an array with data, what a document says of it: its attributes come before
+// Adds the description in a document to `node`, an array with data: its attributes come before
 // those of the data. Fails if type or shape differ; a type without a size, and an empty shape,
-// are not known.
+// count as not known.
 model::Result<void> Describe(const model::Ndarray& described, Node& node);
 
 // Adds the attributes of `of_data` that `attributes` does not have.
 void AddAttributes(const std::vector<model::Attribute>& of_data,
                    std::vector<model::Attribute>& attributes);
 
-// The objects of a document whose data are in other files, as these are now. Immutable.
+// The objects of a document whose data are in other files, as these files are now. Immutable.
 class SourcedObjects {
  public:
-  // `sources` are all that the document has. What is wrong with one of them is said when its
+  // `sources` are all sources of the document. An error in one of them is reported when its
   // object is loaded. `before` are the objects of the same document at an earlier look, or
-  // null. With it, parts that were there are not looked for again, which saves a look at each
-  // of very many; the result then serves to compare its fingerprint() with that of `before`.
+  // null. With it, parts that existed then are not looked for again, which saves a look at each
+  // of very many; the result then only serves to compare its fingerprint() with that of
+  // `before`.
   static std::shared_ptr<const SourcedObjects> Make(
       std::shared_ptr<const PartStores> stores,
       const std::vector<model::ValueSourcePtr>& sources,
       const SourcedObjects* before = nullptr);
 
-  // Changes if one of the files changes, appears or goes; of very many, a sample.
+  // A number that changes if one of the files changes, appears or goes; if they are very many,
+  // it looks at a sample.
   uint64_t fingerprint() const { return fingerprint_; }
 
   // The array at `path` of the document. `described` has its entity, with a source. If the data

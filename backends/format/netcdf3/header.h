@@ -48,12 +48,12 @@ struct Attribute {
   std::string name;
   Type type = Type::kByte;
   uint64_t count = 0;
-  // As in the file: big-endian, without padding. Empty where TakeRoom() refuses.
+  // As in the file: big-endian, without padding. Empty if TakeRoom() refuses the attribute.
   std::string values;
 };
 
-// Takes the room of an attribute, as it is shown, among those of its object. Refuses the same
-// attributes each time that it is asked for the same ones.
+// Takes the room of an attribute, in the form that is shown, among those of its object. Given
+// the same attributes again, refuses the same ones.
 model::Result<void> TakeRoom(model::AttributeRoom& room, const Attribute& attribute);
 
 struct Variable {

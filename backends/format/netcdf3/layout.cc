@@ -20,8 +20,8 @@ constexpr uint32_t kAttributeTag = 0x0C;
 constexpr uint64_t kMaxHeader = uint64_t{64} << 20;
 constexpr size_t kMaxName = 256;  // bytes: NC_MAX_NAME
 
-// What CDF-1 and CDF-2 hold: lengths and offsets are signed 32-bit numbers, in
-// CDF-2 offsets are 64-bit ones.
+// The limits of CDF-1 and CDF-2: lengths and offsets are signed 32-bit numbers; in CDF-2
+// offsets are 64-bit ones.
 constexpr uint64_t kMaxInt32 = std::numeric_limits<int32_t>::max();
 // A variable that is not the last one, and what a larger last one says instead.
 constexpr uint64_t kMaxVsize = 0xFFFFFFFC;
@@ -128,7 +128,8 @@ uint64_t EndOfHeader(const Header& header, uint64_t least) {
   return has_values ? NextBlock(bytes) : bytes;
 }
 
-// The bytes from one record to the next. That of a single variable has no padding.
+// The bytes from one record to the next. If there is a single variable, records have no
+// padding.
 uint64_t RecordStride(const Header& header) {
   const auto count = std::ranges::count(header.variables, true, &Variable::is_record);
   uint64_t stride = 0;

@@ -12,38 +12,38 @@
 
 namespace ndlfs::backends::netcdf3 {
 
-// netCDF-C reads a file in aligned blocks of so many bytes.
+// netCDF-C reads a file in aligned blocks of this size.
 inline constexpr uint64_t kReadBlock = 8192;
 
-// Fills in where the values of each variable lie (`begin`, `bytes`), the version, and
-// the sizes of the header and the file; returns the header's text. The version is the
-// oldest that holds the file: CDF-1 below 2 GiB, CDF-2 up to 4 GiB a variable (the last
-// one may be larger), else CDF-5. The values of a variable end with zeros up to a multiple
-// of 4 bytes, and those of a large one share no block of kReadBlock bytes with others: a part
-// of it that cannot be read does not make these unreadable. No values share one with the
-// header.
+// Lays out a file. Fills in where the values of each variable lie (`begin`, `bytes`), the
+// version, and the sizes of the header and the file. Returns the header's text.
 //
-// Takes from `header` the dimensions, attributes and variables with their names, types
-// and dimensions, and the number of records. All dimensions have a fixed size but the record
-// dimension, whose size is 0: the only way to lay out a dimension without elements. It must be
-// the first dimension of every variable that has it. The values of these lie behind those of
-// all others, record by record, and share blocks. Names must be unique and valid; see
-// ValidName().
+// Takes from `header` the dimensions, attributes and variables with their names, types and
+// dimensions, and the number of records. All dimensions have a fixed size except the record
+// dimension, whose size is 0: a dimension without elements can only be laid out as that one.
+// The record dimension must be the first dimension of every variable that has it. Names must be
+// unique and valid; see ValidName().
 //
-// kLimit for what no version holds, and for a header of more than 64 MiB.
+// The version is the oldest that holds the file: CDF-1 below 2 GiB, CDF-2 up to 4 GiB a
+// variable (the last one may be larger), else CDF-5; but not older than `least_version`, which
+// is 1, 2 or 5. kLimit for files that no version holds, and for a header of more than 64 MiB.
 //
-// The values begin where they would behind a header of `least_header` bytes, if the header is
-// shorter. `least_version` is 1, 2 or 5.
+// The values of a variable end with zeros up to a multiple of 4 bytes. Those of a large
+// variable share no block of kReadBlock bytes with others, so that a part of it that cannot be
+// read does not make other variables unreadable. No values share a block with the header. The
+// values of variables with records lie behind all others, record by record, and share blocks.
+// If the header is shorter than `least_header` bytes, the values begin where they would behind
+// a header of that size.
 model::Result<std::string> LayOut(Header& header, uint64_t least_header = 0,
                                   int least_version = 1);
 
 // Whether CDF-1 and CDF-2 lack the type.
 bool NeedsCdf5(Type type);
 
-// `name` as netCDF allows it: UTF-8 in normalization form C, which is the only one that
-// netCDF-C finds; without control characters and `/`, which become `_`;
-// `_` in front of a first character that is not a letter, a digit, `_` or beyond ASCII; no
-// blanks at its end; at most 256 bytes.
+// `name` as netCDF allows it. It is UTF-8 in normalization form C, the only one that netCDF-C
+// finds. Control characters and `/` become `_`. If the first character is not a letter, a
+// digit, `_` or beyond ASCII, `_` is put in front. It has no blanks at its end, and at most 256
+// bytes.
 std::string ValidName(std::string_view name);
 
 }  // namespace ndlfs::backends::netcdf3

@@ -161,8 +161,8 @@ class Snapshot {
            header_.dimensions[variable.dimensions[0]].name == variable.name;
   }
 
-  // Whether a variable has the coordinates of the dimension. Of two dimensions
-  // of one name, that is the one that the variable has.
+  // Whether a variable has the coordinates of the dimension. If two dimensions have the same
+  // name, only the one that the variable has.
   bool HasCoordinate(uint64_t id) const {
     const auto variable = by_name_.find(header_.dimensions[id].name);
     return variable != by_name_.end() && IsDimCoord(header_.variables[variable->second]) &&
@@ -197,7 +197,7 @@ class Snapshot {
     return array;
   }
 
-  // What only the data say of characters.
+  // Describes text by facts about its characters that only the data tell.
   static void DescribeText(const model::Datatype& type, model::Ndarray& array) {
     if (type.kind() != model::Datatype::Kind::kString) return;
     if (type.charset() != model::Charset::kLatin1) return;

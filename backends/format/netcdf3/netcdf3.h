@@ -15,10 +15,10 @@ const Format& NetCdf3Format();
 
 namespace netcdf3 {
 
-// Makes a store whose value "" is the file as it is now.
+// Makes a store whose value "" is the file in its present version.
 using StoreMaker = std::function<std::shared_ptr<const Store>()>;
 
-// Reads the header, and again whenever the file has changed.
+// Reads the header, and reads it again whenever the file has changed.
 model::Result<std::shared_ptr<const Hierarchy>> Open(StoreMaker make_store);
 
 }  // namespace netcdf3

@@ -14,7 +14,7 @@ namespace {
 // Small records are read several at a time.
 constexpr uint64_t kRecordBlockBytes = 64 << 10;
 constexpr uint64_t kMaxRecordsPerBlock = 256;
-// Of characters, to find out how to read them.
+// How many bytes of characters to read to find out how they are encoded.
 constexpr uint64_t kInspectedBytes = 64 << 10;
 
 class VariableSource final : public ArraySource {

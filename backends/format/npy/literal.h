@@ -18,7 +18,7 @@ struct Literal {
   bool boolean = false;
   int64_t integer = 0;         // larger integers are errors
   std::string text;            // UTF-8
-  std::vector<Literal> items;  // of a dict: key, value, key, value, ...
+  std::vector<Literal> items;  // in a dict: key, value, key, value, ...
 
   // The value of `key` in a dict; null if it is absent. If a key occurs twice, the last
   // value counts.

@@ -12,7 +12,7 @@ namespace {
 
 using model::ByteOrder;
 
-// Of the first elements, to find out how text is read.
+// How many bytes of the first elements to read to find out how text is encoded.
 constexpr uint64_t kInspectedBytes = 64 << 10;
 
 model::Ndarray Describe(const NpyHeader& header, std::string name) {

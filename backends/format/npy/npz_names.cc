@@ -60,8 +60,8 @@ NpzNames NameNpzMembers(const std::vector<std::string>& members,
   for (const std::string& member : members) {
     namer.AddGroup(model::ParentPath(ToPath(member)));
   }
-  // What could take away the short name of a member sorts before it: so it is
-  // known by now whether a member has to keep its extension.
+  // A member that could take away the short name of another one sorts before it. So by now it
+  // is known whether a member has to keep its extension.
   for (const std::string& member : members) {
     const std::string path = ToPath(member);
     if (!namer.AddArray(WithoutExtension(path), member)) namer.AddArray(path, member);

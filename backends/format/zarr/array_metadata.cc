@@ -32,8 +32,8 @@ model::Result<void> CheckAgainstLimit(std::string_view what, std::optional<uint6
   return model::Limit("{} of {}, --max-chunk-size is {}", what, found, max_chunk_size);
 }
 
-// An index is in memory beside the chunks that it tells of, for each thread
-// perhaps another: unless it is small, it has to be much smaller than a chunk.
+// Each thread may hold another index in memory, in addition to the chunks that it tells of. So
+// unless an index is small, it has to be much smaller than a chunk.
 model::Result<void> CheckIndexSize(std::optional<uint64_t> size, uint64_t max_chunk_size) {
   constexpr uint64_t kSmall = uint64_t{4} << 20;
   constexpr uint64_t kPart = 16;  // by default 64 MiB, of 4 million chunks
@@ -96,7 +96,7 @@ void DescribeType(const model::Datatype& stored, model::Storage& storage) {
 model::Result<void> LimitSizes(ArrayLayout& layout, uint64_t max_chunk_size) {
   layout.spec.max_chunk_bytes = max_chunk_size;
   const Datatype& type = layout.spec.dtype;
-  // Of an element of variable size, its place in the table of offsets.
+  // An element of variable size counts with its entry in the table of offsets.
   const uint64_t item = type.is_fixed_size() ? type.size() : sizeof(uint64_t);
   if (item == 0) return model::BadInput("elements of 0 bytes");
   if (CheckedProduct(layout.spec.shape, item).value_or(kMaxViewSize) >= kMaxViewSize) {

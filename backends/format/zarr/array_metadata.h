@@ -38,7 +38,7 @@ struct ArrayMetadata {
   // Null if the data cannot be read; `error` says why.
   std::shared_ptr<const ArrayLayout> layout;
   std::optional<model::Error> error;
-  std::vector<std::string> notes = {};  // as of a Node
+  std::vector<std::string> notes = {};  // as in Node
 };
 
 // Fail only for metadata that do not describe an array at all. If just the data
@@ -59,7 +59,7 @@ model::Result<void> CheckZarrFormat(const Json& document, int version);
 model::Result<void> CheckUnknownMembers(const Json& document,
                                         std::initializer_list<std::string_view> known);
 
-// For both versions.
+// The following functions are for both versions.
 
 // Reads the names of dimensions: a list of `rank` items, each a string, or null for
 // a dimension without a name. nullopt if `json` is anything else.

@@ -13,7 +13,7 @@
 
 namespace ndlfs::backends::zarr {
 
-// Makes the key of a chunk, relative to its array, of the index of the chunk.
+// Makes the key of a chunk, relative to its array, from the index of the chunk.
 class ChunkKeyEncoding {
  public:
   // "c/0/1"; "c" for rank 0.

@@ -108,7 +108,7 @@ model::Result<ConsolidatedMetadata> ConsolidatedMetadata::Make(
   }
   std::stable_sort(documents.begin(), documents.end(),
                    [](const Document& a, const Document& b) { return a.key < b.key; });
-  // Of a key that occurs twice the last one counts.
+  // If a key occurs twice, the last one counts.
   std::vector<Document> unique;
   for (Document& document : documents) {
     if (!unique.empty() && unique.back().key == document.key) unique.pop_back();

@@ -28,8 +28,8 @@ class ConsolidatedMetadata {
   // The position in the text of the copy of the document at `key` ("temp/.zarray",
   // "temp/zarr.json"; relative to the hierarchy); nullopt if there is none.
   std::optional<ByteRange> Find(std::string_view key) const;
-  // Sorted names of the children of `path` ("" is the root) that have a document, or
-  // a node with a document below them.
+  // Sorted names of the children of `path` ("" is the root) that have a document, or have nodes
+  // with a document below them.
   std::vector<std::string> Children(std::string_view path) const;
   // Whether a node below `path` has a document.
   bool HoldsNodes(std::string_view path) const;

@@ -30,8 +30,7 @@ using Kind = model::Datatype::Kind;
 
 enum class Rules { kV2, kV3 };
 
-// By which rules a fill value is read. What it says otherwise, and is read as it
-// is meant, is noted.
+// The rules for reading a fill value, and notes on deviations from them whose meaning is clear.
 struct Reading {
   const Rules rules;
   std::vector<std::string> notes = {};

@@ -164,7 +164,7 @@ class MetadataReader::Look {
     }
     return found_[i];
   }
-  // What failed now need not fail the next time.
+  // Whether a look has failed; it may succeed the next time.
   bool has_errors() const {
     return std::ranges::any_of(found_, [](const auto& found) { return !found; });
   }
@@ -177,7 +177,7 @@ class MetadataReader::Look {
   std::vector<model::Result<std::optional<ValueInfo>>> found_;
 };
 
-// What is not there is looked for by each request: it may be about to appear.
+// Absent files are looked for by each request, because they may be about to appear.
 std::shared_ptr<const MetadataReader::Look> MetadataReader::LookInto(const std::string& prefix,
                                                                      bool is_v3) const {
   RequestScope* const scope = RequestScope::Current();
@@ -195,7 +195,7 @@ std::shared_ptr<const MetadataReader::Look> MetadataReader::LookInto(const std::
   return look;
 }
 
-// At the root all names may be there: together they say what the hierarchy is.
+// At the root all names may exist: together they tell the kind of the hierarchy.
 std::shared_ptr<const MetadataReader::Look> MetadataReader::LookAtFiles(
     const std::string& prefix, bool is_v3) const {
   static constexpr std::array<std::string_view, 6> kAtRoot = {
@@ -382,14 +382,15 @@ model::Result<bool> MetadataReader::HoldsNodes(const Root& root, const std::stri
   }
   witnesses_.Erase(prefix);
   if (search.error) return model::Propagate(*search.error);
-  // What was refused may be permitted the next time, and the rest of a search is no search.
+  // A refused directory may be permitted the next time, and the rest of a search is no whole
+  // search.
   if (is_whole && CallerScope::denials() == denials) witnesses_.Put(prefix, {"", now});
   return false;
 }
 
-// The document of the first node that is found below `prefix`, the next level
-// first: a heap of other files is no group, and not all of it is looked through.
-// What cannot be looked at may stand beside what can.
+// The document of the first node that is found below `prefix`, level by level. A heap of other
+// files is no group, and not all of it is searched. Directories that cannot be read are
+// skipped, because others at the same level may have nodes.
 std::optional<std::string> MetadataReader::FindNodeBelow(const Root& root,
                                                          const std::string& prefix,
                                                          Search& search) const {
@@ -567,13 +568,13 @@ model::Result<ConsolidatedMetadata> MetadataReader::ParseConsolidated(
                       : ConsolidatedMetadata::ParseV2(text);
 }
 
-// Of the version that was found: the places of copies are those of that version.
+// Reads the version that was found, because the places of copies hold for that version only.
 model::Result<std::string> MetadataReader::ReadText(const NodeFiles& files,
                                                     std::string_view key) const {
   const auto read = [&](const std::string& from, ByteRange range,
                         const std::optional<ValueInfo>& info) -> model::Result<std::string> {
     ReadOptions options{.range = range};
-    // What is longer has the metadata of others in it.
+    // A longer document includes the metadata of other nodes.
     const bool may_be_long = files.kind == NodeFiles::Kind::kV3;
     if (info && !may_be_long && !files.consolidated && info->size > kMaxDocumentSize) {
       return model::Limit("{} bytes of metadata, at most {} are accepted", info->size,
@@ -622,9 +623,9 @@ model::Result<Json> MetadataReader::ReadAttributes(
   return ParseAttributeObject(text, &left_out);
 }
 
-// The arrays of a group mostly differ in their attributes alone. Without these a document of v3
-// is one that is shared, as in v2. What cannot be parsed so is parsed as a whole, which says
-// why.
+// The arrays of a group mostly differ in their attributes alone. Without these they share a
+// document of v3, as in v2. A document that cannot be parsed in this way is parsed as a whole,
+// which tells the error.
 model::Result<void> MetadataReader::ReadDocument(const NodeFiles& files,
                                                  NodeDocuments& documents) const {
   documents.document = KnownDocument(files);
@@ -666,7 +667,7 @@ model::Result<std::shared_ptr<const SharedDocument>> MetadataReader::ParseDocume
   return document;
 }
 
-// Of its name and version: the files of an archive have one version together.
+// Hashes the name of the document and its version: all files of an archive have one version.
 uint64_t MetadataReader::HashOf(const NodeFiles& files) const {
   return Generation::OfTag(files.document).hash(files.stamp->generation.hash(seed_));
 }
@@ -691,7 +692,7 @@ std::vector<std::string> MetadataReader::Files(const NodeFiles& files) const {
   if (files.consolidated) return {ConsolidatedKey(files.kind == NodeFiles::Kind::kV3)};
   std::vector<std::string> keys;
   if (files.is_implicit) {
-    // What is in the directory is all that is known: to list it is to read that.
+    // Only the entries of the directory are known, and whoever may list it knows them.
     keys.emplace_back(model::ParentPath("/" + files.document).substr(1));
   } else {
     keys.push_back(files.document);
@@ -756,7 +757,8 @@ model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
   if (files.kind == NodeFiles::Kind::kV3) return documents;
   if (has_nczarr_objects_) {
     documents.separate = ReadSeparate(files, path);
-    // What was left out because nobody waits for it is there for others.
+    // Parts that were left out because nobody waits for this answer must not be missing for
+    // others.
     NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
   }
   const std::string key = AttributesKey(files.document);
@@ -791,7 +793,7 @@ bool MetadataReader::IsListed(const Root& root, std::string_view path, bool keep
   const std::string prefix = Key(path, "");
   const auto document =
       keeps_looks ? FindDocument(root, prefix) : FindDocumentAlone(root, prefix);
-  // What cannot be looked at is shown, and loading it says why.
+  // A node that cannot be looked at is listed; loading it tells the reason.
   if (!document || *document) return true;
   if (root.is_v3() && IsReservedName(model::BaseName(path))) return false;
   const Search given{std::min(kMaxDirectories, std::max(rest.directories, 0)),

@@ -4,7 +4,7 @@
 // the types of attributes. Versions of netCDF-C store the same JSON objects in four
 // different places:
 //
-//   netCDF-C 4.8.0         objects beside the metadata: .nczgroup, .nczarray
+//   netCDF-C 4.8.0         objects next to the metadata: .nczgroup, .nczarray
 //                          (or .nczvar), .nczattr
 //   4.8.1 to 4.9.0         members of .zgroup, .zarray and .zattrs:
 //                          _NCZARR_GROUP, _NCZARR_ARRAY, _NCZARR_ATTR
@@ -59,7 +59,7 @@ using Dimensions = std::map<std::string, Dimension, std::less<>>;  // by name
 struct Documents {
   const Json& document;    // .zarray or .zgroup
   const Json& attributes;  // .zattrs
-  const Json& separate;    // {"array"|"group"|"attr": ...} of 4.8.0
+  const Json& separate;    // the objects of 4.8.0: {"array"|"group"|"attr": ...}
 };
 
 // nullopt if netCDF-C has not written the array. Ignores keys in a form that netCDF-C
@@ -76,10 +76,10 @@ bool HasKeys(const Documents& documents);
 // of characters and fill values.
 Json NormalizeArray(const Json& zarray, const ArrayKeys& keys);
 
-// Makes attributes with the types that NCZarr declares. The type follows from the value
-// if none is declared, or the value does not fit. Leaves out NCZarr's own objects, and
-// the attribute with the names of dimensions if `dimensions` has the same. What does not fit
-// into an AttributeRoom is left out; `left_out` then says which was the first.
+// Makes attributes with the types that NCZarr declares. If none is declared, or the value does
+// not fit it, the type follows from the value. Leaves out NCZarr's own objects, and the
+// attribute with the names of dimensions if `dimensions` has the same. Leaves out attributes
+// that do not fit into an AttributeRoom; `left_out` then names the first one.
 std::vector<model::Attribute> MakeAttributes(const Documents& documents,
                                              const ArrayKeys* dimensions,
                                              std::optional<model::Error>& left_out);

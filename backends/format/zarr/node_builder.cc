@@ -105,8 +105,8 @@ void MarkUnlimited(const std::vector<nczarr::DimensionRef>& refs, const NodePlac
   }
 }
 
-// What NCZarr says of the dimensions of an array; true if that makes it a
-// coordinate.
+// Applies NCZarr's description of the dimensions of an array; true if the array is a coordinate
+// by it.
 bool DescribeDimensions(const std::vector<nczarr::DimensionRef>& refs, const NodePlace& place,
                         model::Ndarray& array) {
   const bool is_coordinate = refs.size() == 1 && refs[0].path() == place.path;

@@ -12,7 +12,7 @@
 namespace ndlfs::backends::zarr {
 
 // The store of the chunks of one array. Many programs have written "0/1" under metadata whose
-// separator is "." and the other way round. Where a chunk is absent, the store therefore looks
+// separator is ".", and the other way round. If a chunk is absent, the store therefore looks
 // once whether the array has chunks under the other separator and none under its own. Then it
 // reads those.
 class SeparatorStore : public Store {
@@ -21,8 +21,8 @@ class SeparatorStore : public Store {
   virtual std::vector<std::string> notes() const = 0;
 };
 
-// `store`, if the keys of chunks have no separator. `prefix` and `layout` are those of the
-// array.
+// Returns `store` itself if the keys of chunks have no separator. `prefix` and `layout` are
+// those of the array.
 std::shared_ptr<const Store> WithOtherSeparator(std::shared_ptr<const Store> store,
                                                 const std::string& prefix,
                                                 const ArrayLayout& layout);

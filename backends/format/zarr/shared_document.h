@@ -12,14 +12,14 @@ namespace ndlfs::backends::zarr {
 struct ArrayMetadata;
 
 // A parsed document of a node. Nodes whose documents have the same text share it, and the
-// metadata that were made of it: a group may hold thousands of such arrays. Thread-safe.
+// metadata made from it: a group may hold thousands of such arrays. Thread-safe.
 class SharedDocument {
  public:
   explicit SharedDocument(Json json) : json_(std::move(json)) {}
 
   const Json& json() const { return json_; }
 
-  // The metadata that KeepArray() was given last; null if there are none.
+  // The metadata of the last call of KeepArray(); null if there are none.
   std::shared_ptr<const ArrayMetadata> array() const {
     const model::MutexLock lock(mutex_);
     return array_;

@@ -7,10 +7,10 @@
 
 namespace ndlfs::backends::zarr {
 
-// Decides how the texts of fixed size of an array are read (see TextRule), since the metadata
+// Decides how the texts of fixed size of an array are read (see TextRule), because the metadata
 // name no charset: by the fill value, and by the first chunk if it has at most 1 MiB. Reads
-// nothing for other types. Fails only with an error that may pass (a chunk that cannot be read
-// at this moment); the texts are then as the metadata say.
+// nothing for other types. Every error is transient (a chunk that cannot be read at this
+// moment); the texts are then as the metadata say.
 model::Result<void> DecideCharset(const NodePlace& place, ArrayMetadata& metadata);
 
 }  // namespace ndlfs::backends::zarr

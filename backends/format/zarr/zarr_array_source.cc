@@ -41,12 +41,12 @@ struct Shard {
   // Where its bytes are; nullopt for a whole value, whose size is not known.
   std::optional<ByteRange> bytes;
   uint64_t slot;  // of the IndexCache, for its index
-  // Of the value, once an index was read.
+  // The version of the value, once an index was read from it.
   std::optional<Generation> version = std::nullopt;
 };
 
-// What the IndexCache keeps of a shard: its decoded index, then the text of the
-// generation that this was read from, and how long that is.
+// The entry of a shard in the IndexCache: its decoded index, then the text of the generation in
+// which this was read, and the length of that text.
 Bytes WithVersion(const Bytes& index, const Generation& version) {
   const std::string text = version.ToText();
   const auto length = static_cast<uint32_t>(text.size());

@@ -15,9 +15,8 @@ namespace ndlfs::backends {
 // Recognizes directories with .zgroup, .zarray, .zmetadata or zarr.json.
 const Format& ZarrFormat();
 
-// The hierarchy whose keys in `store` begin with `prefix` ("" or "a/b"). A
-// store that is a single array is called `name`. Nothing is read yet but
-// whether there is a zarr.json at the root.
+// The hierarchy whose keys in `store` begin with `prefix` ("" or "a/b"). A store that is a
+// single array is called `name`. For now, only looks whether there is a zarr.json at the root.
 model::Result<std::shared_ptr<const Hierarchy>> OpenZarr(std::shared_ptr<const Store> store,
                                                          std::string prefix, std::string name,
                                                          const OpenOptions& options);

@@ -65,7 +65,7 @@ std::shared_ptr<const Node> MakeLinked(std::shared_ptr<const Node> alone, model:
   return {std::move(linked), node};
 }
 
-// What there is along a dimension, also if that is unlimited.
+// The present extent along a dimension, even if it is unlimited.
 uint64_t StoredExtent(const model::Ndarray& array, size_t i) {
   if (array.shape[i].size) return *array.shape[i].size;
   return array.storage.shape ? (*array.storage.shape)[i] : array.storage.size.value_or(0);
@@ -163,8 +163,8 @@ model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
   node.mtime_ns = files.mtime_ns();
   node.files = reader_.Files(files);
   node.is_partial = node.is_partial || CallerScope::denials() != denials;
-  const bool may_pass = node.is_partial || (node.error && node.error->is_transient());
-  if (path != "/" && !may_pass && !is_by_groups) {
+  const bool is_transient = node.is_partial || (node.error && node.error->is_transient());
+  if (path != "/" && !is_transient && !is_by_groups) {
     const std::array stamps = {files.stamp, files.attributes_stamp};
     NoteOutline(path, HashVersions(stamps), node);
   }
@@ -297,7 +297,7 @@ model::Result<std::optional<uint64_t>> ZarrHierarchy::KnownVersion(
   return linked.shape == (*outline)->shape ? version : AddLinks(version, linked.shape);
 }
 
-// What holds for a while holds from the time when the version of the root was asked for.
+// Kept looks hold from the time when the version of the root was asked for.
 model::Result<uint64_t> ZarrHierarchy::Version(std::string_view path) const {
   if (path == "/") reader_.ForgetKeptLooks();
   const auto known = KnownVersion(path);
@@ -310,7 +310,7 @@ model::Result<uint64_t> ZarrHierarchy::Version(std::string_view path) const {
   if (loaded.error().code() == model::ErrorCode::kNotFound) {
     return model::Propagate(std::move(loaded).error());
   }
-  // Of what cannot be loaded, the files alone.
+  // The version of a node that cannot be loaded is that of its files alone.
   NDLFS_TRY(const auto root, reader_.LookAtRoot());
   NDLFS_RETURN_IF_ERROR(CheckPath(path));
   NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));

@@ -23,8 +23,8 @@
 
 namespace ndlfs::backends::zarr {
 
-// A hierarchy of Zarr v2 or v3. Has no state but caches: every answer is that of the
-// store at the moment.
+// A hierarchy of Zarr v2 or v3. Its only state are caches: every answer is about the store at
+// that moment.
 class ZarrHierarchy final : public Hierarchy, public FindsMetadataFiles {
  public:
   static model::Result<std::shared_ptr<const Hierarchy>> Open(
@@ -52,8 +52,8 @@ class ZarrHierarchy final : public Hierarchy, public FindsMetadataFiles {
   // The node as described by its own metadata.
   model::Result<Loaded> LoadAlone(const MetadataReader::Root& root,
                                   std::string_view path) const;
-  // With dimensions linked to the coordinates that there are now, and the
-  // version of all that.
+  // The node with its dimensions linked to the coordinates that exist now, and the version of
+  // all these.
   model::Result<Loaded> LoadLinked(std::string_view path) const;
   model::Result<Loaded> TryLoadLinked(std::string_view path) const;
   model::Result<Node> Build(const MetadataReader::Root& root, const NodeFiles& files,
@@ -66,16 +66,16 @@ class ZarrHierarchy final : public Hierarchy, public FindsMetadataFiles {
                                                          std::string_view path) const;
   bool IsNczarr(const MetadataReader::Root& root) const;
 
-  // What the version of a node depends on besides its own files: the names and sizes of its
-  // dimensions, which may be linked. Null where nothing is linked.
+  // The names and sizes of a node's dimensions. They may be linked, so the version of the node
+  // depends on them as well as on its own files. Null if nothing is linked.
   using Outline = std::shared_ptr<const model::Ndarray>;
-  // Notes that of `node`, which was just built. `version` is that of its own files.
+  // Notes the outline of `node`, which was just built. `version` is that of its own files.
   void NoteOutline(std::string_view path, uint64_t version, const Node& node) const
       EXCLUDES(mutex_);
   Outline OutlineOf(const model::Ndarray& array) const REQUIRES(mutex_);
   std::optional<Outline> KnownOutline(std::string_view path, uint64_t version) const
       EXCLUDES(mutex_);
-  // The version of a node without loading it; nullopt if it has to be loaded for that.
+  // The version of a node without loading it; nullopt if it has to be loaded.
   model::Result<std::optional<uint64_t>> KnownVersion(std::string_view path) const;
 
   MetadataReader reader_;
@@ -87,7 +87,7 @@ class ZarrHierarchy final : public Hierarchy, public FindsMetadataFiles {
   mutable NodeCache alone_;
   mutable NodeCache linked_;
 
-  // Dimensions of the groups that were asked for last, with their version.
+  // The dimensions of the groups that were asked for last, with their versions.
   struct Declared {
     uint64_t version;
     std::shared_ptr<const nczarr::Dimensions> dimensions;
@@ -96,8 +96,8 @@ class ZarrHierarchy final : public Hierarchy, public FindsMetadataFiles {
   mutable model::BoundedMap<std::string, Declared, model::StringHash> declared_
       GUARDED_BY(mutex_){64};
 
-  // By the path of a node and the version of its files. Arrays with the same dimensions share
-  // an outline.
+  // Outlines by the path of a node and the version of its files. Arrays with the same
+  // dimensions share one.
   static constexpr uint64_t kMostOutlineBytes = uint64_t{16} << 20;
   static constexpr uint64_t kOutlineEntryBytes = 64;  // about what an entry of the map takes
   mutable std::unordered_map<uint64_t, Outline> outlines_ GUARDED_BY(mutex_);

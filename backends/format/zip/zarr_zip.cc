@@ -14,7 +14,7 @@
 namespace ndlfs::backends {
 namespace {
 
-// Hierarchies beside each other in one archive: more are no hierarchies.
+// The most folders with a hierarchy in one archive: if there are more, they are no hierarchies.
 constexpr size_t kMaxFolders = 1000;
 
 // The folder that a member called `name` makes a hierarchy of: "" for the root

@@ -34,7 +34,7 @@ constexpr int64_t kTouchAfter_s = 60;
 // A temporary file that is so old belongs to nobody.
 constexpr int64_t kAbandoned_s = 3600;
 constexpr std::chrono::seconds kPauseAfterFailure{60};
-// What stays of the capacity when blocks are removed.
+// The part of the capacity that stays in use when blocks are removed.
 constexpr double kKeptPart = 0.9;
 // After writing this part of the capacity, a process looks at what others have written.
 constexpr uint64_t kCountEvery = 8;

@@ -32,23 +32,23 @@ struct BlockCacheStats {
   uint64_t damaged = 0;  // blocks that were found, but not as they were written
 };
 
-// Blocks of bytes in files of a directory, by texts as keys. Several processes of one user may
-// share the directory, and a block survives all of them.
+// Keeps blocks of bytes in files of a directory, found by texts as keys. Several processes of
+// one user may share the directory, and a block survives all of them.
 //
-// A block is complete or not there: it is written under a temporary name, which is then
-// changed. Each file has its whole key and a checksum; a file that does not fit them counts as
-// absent, and is removed. So does what is no file, such as a FIFO, and a folder that is a link:
-// nothing outside of the directory is read or written. If the blocks need more than the
-// capacity, those that were used longest ago are removed. Each process notices what others have
-// written only now and then, and so the files may take an eighth more for each of them.
+// A block is complete or not there, because it is written under a temporary name and then
+// renamed. Each file has its whole key and a checksum. A file that does not fit them counts as
+// absent, and is removed. So do entries that are no files, such as a FIFO, and folders that are
+// links: nothing outside of the directory is read or written. If the blocks need more than the
+// capacity, those that were used longest ago are removed. Each process notices only now and
+// then what others have written, so the files may take an eighth more for each process.
 //
-// A directory that is full or cannot be written to costs nothing but the blocks: the cache says
-// so once, and tries again after a minute. Thread-safe.
+// A directory that is full or cannot be written to is no error: the blocks are lost, the cache
+// says so once, and tries again after a minute. Thread-safe.
 class BlockCache {
  public:
-  // Makes the directory if there is none, for this user alone, but not those around it.
-  // kBadInput if it belongs to another user, if others may enter it, or if there is no
-  // directory to make it in. A directory that may be read only is no error.
+  // Makes the directory if there is none, for this user alone, but not the directories around
+  // it. kBadInput if it belongs to another user, if others may enter it, or if there is no
+  // directory to make it in. A directory that can only be read is no error.
   static model::Result<std::shared_ptr<BlockCache>> Open(BlockCacheOptions options);
 
   // Whether there seems to be a block of this size, for a reader that has no memory for it yet.
@@ -61,8 +61,8 @@ class BlockCache {
   // The block, if it has at most `limit` bytes.
   std::optional<Bytes> Get(std::string_view key, size_t limit);
 
-  // Keeps the block, if that is possible, and returns whether it was. Another block of the same
-  // key goes.
+  // Keeps the block, if that is possible, and returns whether it did. Replaces another block of
+  // the same key.
   bool Put(std::string_view key, ConstByteSpan block);
 
   BlockCacheStats stats() const;

@@ -39,7 +39,7 @@ uint64_t BlockEnd(uint64_t offset) {
   return offset > UINT64_MAX - kBlock ? UINT64_MAX : (offset + kBlock - 1) / kBlock * kBlock;
 }
 
-// What the blocks and versions of all files of a source have in common.
+// The state that the blocks and versions of all files of a source share.
 class FileCache {
  public:
   FileCache(std::shared_ptr<BlockCache> cache, CachedSourceOptions options)
@@ -176,7 +176,7 @@ class FileCache {
                        info.generation.ToText(), info.size, info.modified_ns, kBlock);
   }
 
-  // What this mount or another one has noted of the file.
+  // The note of this or another mount about the file.
   std::optional<Bytes> ReadRecord(const std::string& path) const {
     return cache_->Get(RecordKey(path), kLongestRecord);
   }
@@ -202,7 +202,7 @@ class FileCache {
   mutable model::BoundedMap<std::string, Seen> known_ GUARDED_BY(mutex_);
 };
 
-// What to ask the source for, so that the answer has whole blocks.
+// Widens a request to the source, so that the answer has whole blocks.
 ReadOptions Widen(const ReadOptions& options) {
   ReadOptions wide = options;
   if (options.from_end) {
@@ -415,7 +415,7 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
     return Answer(Value{std::move(bytes), info});
   }
 
-  // What `request` asks for, of the answer to `wide`, whose blocks are kept.
+  // The part for `request` of the answer to `wide`, whose blocks are kept.
   Answer Part(const ReadRequest& request, const ReadRequest& wide, Answer fetched,
               Clock::time_point asked) const {
     if (!fetched || !*fetched) return fetched;

@@ -14,7 +14,7 @@
 namespace ndlfs::backends {
 
 struct CachedSourceOptions {
-  // What the keys of blocks begin with; empty: Source::identity().
+  // The text that the keys of blocks begin with; empty: Source::identity().
   std::string identity = {};
   // How long the version of a value is trusted before the source is asked again; nullopt: for
   // ever, also in later mounts.
@@ -23,12 +23,12 @@ struct CachedSourceOptions {
   std::function<int64_t()> now_s = nullptr;
 };
 
-// A source that keeps the bytes of its files in a cache on disk. Its stores answer as those of
-// `source` do, and what they promise holds: blocks are kept by the version of their file, and
-// before they are used, the source tells which version is the present one (or the caller of the
-// read does). What is not kept takes one read of the source, a little larger than what was
-// asked for. Listings and looks go to the source. Not for a source that is shared between
-// users: what one may read would be there for all.
+// A source that keeps the bytes of its files in a cache on disk. Its stores promise the same as
+// the stores of `source`: blocks are kept by the version of their file, and before a block is
+// used, the source tells which version is the present one, unless the caller of the read does.
+// Bytes that are not kept take one read of the source, a little larger than the requested one.
+// Listings and looks go to the source. Not for a source that is shared between users, because
+// everybody could read the blocks that one user may read.
 std::shared_ptr<const Source> MakeCachedSource(std::shared_ptr<const Source> source,
                                                std::shared_ptr<BlockCache> cache,
                                                CachedSourceOptions options);

@@ -16,9 +16,10 @@ namespace ndlfs::backends {
 using OpenSourceAt =
     std::function<model::Result<std::shared_ptr<const Source>>(const Url& url)>;
 
-// The same source, which is an UrlOpener too: documents in it may name files behind URLs that
-// begin with one of `prefixes`. Reads them through what `open` opens, once for each prefix.
-// URLs of S3 have their keys as they are, and others are percent-encoded.
+// A source that shows the tree of `source` and is an UrlOpener: documents in it may name files
+// behind URLs that begin with one of `prefixes`. It reads them through the sources that `open`
+// opens, once for each prefix. URLs of S3 have their keys as they are; others are
+// percent-encoded.
 std::shared_ptr<const Source> MakeAllowedUrls(std::shared_ptr<const Source> source,
                                               std::vector<Url> prefixes, OpenSourceAt open);
 

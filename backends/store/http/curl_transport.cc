@@ -400,7 +400,7 @@ class CurlTransport final : public HttpTransport {
   const CurlOptions options_;
   std::string ca_file_;
   MultiHandle multi_;
-  // Of the thread alone.
+  // Only the transport's own thread uses these.
   std::vector<EasyHandle> idle_;
   std::map<const HttpExchange*, std::unique_ptr<Transfer>> transfers_;
 

@@ -11,8 +11,8 @@ namespace ndlfs::backends {
 
 struct CurlOptions {
   unsigned max_requests = 64;  // under way at once; others wait
-  std::string ca_file = {};  // PEM certificates to trust instead of the system's; empty: those
-  // An exchange with less than a KiB a second for this long is over (kTimeout).
+  std::string ca_file = {};    // PEM certificates to trust; empty: those of the system
+  // An exchange ends with kTimeout if less than a KiB a second comes for this long.
   std::chrono::seconds stall{10};
 };
 

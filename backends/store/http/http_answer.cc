@@ -16,12 +16,12 @@ namespace {
 using model::Corrupt;
 using Status = model::Result<void>;
 
-// Of an answer that is no success, and may say why in its body.
+// How much to read of the body of an error, which may give the reason.
 constexpr uint64_t kMaxErrorText = 64 << 10;
 // Reading on costs less than a new connection.
 constexpr uint64_t kCheapRest = 256 << 10;
 
-// Of an encoded value, which is read as a whole: as received, and decoded.
+// The limit for an encoded value, which is read as a whole: as received, and as decoded.
 constexpr uint64_t kMostGzip = 16 << 20;
 
 Status BeyondGzip() {

@@ -14,12 +14,12 @@ namespace ndlfs::backends {
 // thread at a time.
 class HttpAnswer {
  public:
-  // `request` must outlive the object. See HttpOptions::max_unasked. `asks_for_all`: it was
-  // sent without its range.
+  // `request` must outlive the object. See HttpOptions::max_unasked. `asks_for_all`: the
+  // request was sent without its range.
   HttpAnswer(const HttpRequest& request, uint64_t max_unasked, bool asks_for_all = false)
       : request_(request), max_unasked_(max_unasked), asks_for_all_(asks_for_all) {}
 
-  // An error if the answer cannot be that to the request.
+  // Fails if this cannot be an answer to the request.
   model::Result<void> OnHead(int status, HttpHeaders headers);
 
   // Whether SetMemory() has to be called before the next OnData(), or before Finish().
@@ -28,16 +28,16 @@ class HttpAnswer {
   uint64_t total_size() const { return response_.total_size.value_or(0); }
   void SetMemory(ByteSpan memory);
 
-  // Whether the head tells all that there is to know, and nobody wants the body.
+  // Whether the body is not needed, because the head tells everything.
   bool needs_no_body() const { return to_ == To::kNowhere; }
-  // Whether the answer is a part of an encoded value, of which only all can be decoded: the
+  // Whether the answer is a part of an encoded value that can only be decoded as a whole: the
   // request has to be sent again, without its range.
   bool needs_all() const { return needs_all_; }
 
   model::Result<void> OnData(ConstByteSpan bytes);
 
-  // Whether all wanted bytes are there, and enough others would follow to make ending
-  // worthwhile.
+  // Whether all wanted bytes are there, and so many others would follow that it is worthwhile
+  // to end the exchange.
   bool can_stop() const;
 
   // The answer has ended. True if the bytes of a value of unknown size were collected, and

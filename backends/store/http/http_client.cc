@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// What a slow link brings at least.
+// The least that a slow link brings.
 constexpr uint64_t kBytesPerMillisecond = 128;
 milliseconds TimeFor(uint64_t bytes) { return milliseconds(bytes / kBytesPerMillisecond); }
 // Answers of more bytes get a connection of their own.
@@ -93,7 +93,7 @@ milliseconds RandomPause(milliseconds first, unsigned attempt) {
 
 }  // namespace
 
-// What the exchanges of one call of SendMany() tell the thread that waits for them.
+// Through it the exchanges of one call of SendMany() report to the thread that waits for them.
 class HttpClient::Batch {
  public:
   struct Event {
@@ -433,7 +433,7 @@ class HttpClient::Operation {
     client_.Note(origin_.origin(), stats);
     result_ = model::Propagate(error, origin_.ForMessages());
   }
-  // The error of the reader, who knows what it reads.
+  // Fails with an error of the reader, which knows what it reads.
   void FailWithout(const model::Error& error) { result_ = model::Propagate(error); }
   void FailWith(int sys_errno, const std::string& message) {
     Fail(model::Error(model::ErrorCode::kIo, message, sys_errno));

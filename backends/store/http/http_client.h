@@ -20,49 +20,49 @@
 namespace ndlfs::backends {
 
 struct HttpOptions {
-  // The most time for a request with its retries, and one second more for each 128 KiB that it
-  // asks for. Waiting for requests that were sent before does not count.
+  // The most time for a request and its retries; one second more for each 128 KiB that it asks
+  // for. The time that it waits for requests sent before it does not count.
   std::chrono::milliseconds timeout{30'000};
-  // What is tried at most; 1: nothing is tried again.
+  // How often a request is sent at most; 1: it is never sent again.
   unsigned max_attempts = 6;
-  // Before the first retry; twice as long before each next one, and each time a random part of
-  // it.
+  // The pause before the first retry; twice as long before each next one. A random part of it
+  // is waited each time.
   std::chrono::milliseconds first_pause{100};
   unsigned max_redirects = 5;
-  // A whole value of so many bytes is accepted where a part was asked for.
+  // A whole value of up to so many bytes is accepted when a part was asked for.
   uint64_t max_unasked = 1 << 20;
-  // Prefixes of other URLs that redirects may lead to.
+  // Prefixes of further URLs that redirects may lead to.
   std::vector<Url> allow_urls = {};
 };
 
-// What one server (scheme, host and port) was asked since the client exists.
+// Counts the requests to one server (scheme, host and port) since the client exists.
 struct HttpEndpointStats {
   uint64_t requests = 0;  // attempts
   uint64_t bytes = 0;     // of bodies, received
   uint64_t retries = 0;
   uint64_t failures = 0;  // requests that ended with an error
-  uint64_t heads = 0;     // answers of which the head has come
-  uint64_t head_ns = 0;   // time from sending to the head of the answer, of all of these
+  uint64_t heads = 0;     // answers whose head has come
+  // The time from sending a request to the head of its answer, the sum of all `heads`.
+  uint64_t head_ns = 0;
 };
 
-// Sends requests, and tries again what may succeed later. Thread-safe; any number of threads
-// may wait in it.
+// Sends requests, and sends those again that may succeed later. Thread-safe; any number of
+// threads may wait in it.
 //
-// Any status is an answer (HttpResponse) and not an error, except those that are tried again:
-// 408, 429, 500, 502, 503, 504. These are an error when time or attempts are used up. So are
-// broken connections, bodies that are too short, and time-outs. Retry-After is obeyed if time
-// allows it.
+// Any status is an answer (HttpResponse) and not an error, except 408, 429, 500, 502, 503 and
+// 504: the client sends these requests again, and they are an error when time or attempts are
+// used up. So are broken connections, bodies that are too short, and time-outs. The client
+// obeys Retry-After if time allows it.
 //
-// Errors are kBusy with ETIMEDOUT (time is over), or kIo with EIO; kCorrupt where an answer
-// contradicts itself or the request: another range than the one asked for, a body of another
-// length; kUnsupported for an encoded body, or a whole value that is too large where a part was
-// asked for; kLimit for a body that is too long; kStale if the size of the value changes
-// between two attempts. Messages name the URL without user, password and query.
-//
-// The bytes of an answer are all from one attempt.
+// Errors are kBusy with ETIMEDOUT (time is over), or kIo with EIO; kCorrupt if an answer
+// contradicts itself or the request: another range than the requested one, a body of another
+// length; kUnsupported for an encoded body, or for a whole value that is too large when a part
+// was requested; kLimit for a body that is too long; kStale if the size of the value changes
+// between two attempts. Messages name the URL without user, password and query. The bytes of an
+// answer are all from one attempt.
 //
 // A redirect is followed only to http or https, not from https to http, and only to the same
-// host and port, from port 80 to port 443 of that host with TLS, or to what
+// host and port, from port 80 to port 443 of that host with TLS, or to a URL that
 // HttpOptions::allow_urls names; a link-local address is never followed. Any other redirect is
 // an error.
 class HttpClient {
@@ -81,7 +81,7 @@ class HttpClient {
 
   // By origin: "https://example.org".
   std::map<std::string, HttpEndpointStats> stats() const EXCLUDES(mutex_);
-  // Bytes of all answers so far, of those too that are under way.
+  // Bytes of all answers so far, including those under way.
   uint64_t received() const { return received_->load(std::memory_order_relaxed); }
 
  private:
@@ -91,7 +91,7 @@ class HttpClient {
 
   void Note(const std::string& origin, const HttpEndpointStats& more) const EXCLUDES(mutex_);
 
-  // Exchanges count here, which may outlive the client.
+  // Exchanges count their bytes here. They may outlive the client.
   const std::shared_ptr<std::atomic<uint64_t>> received_ =
       std::make_shared<std::atomic<uint64_t>>(0);
   const std::shared_ptr<HttpTransport> transport_;

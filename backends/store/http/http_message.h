@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What is asked of an HTTP server, and what it answers.
+// The requests to an HTTP server, and its answers.
 #pragma once
 
 #include <cctype>
@@ -17,7 +17,8 @@
 
 namespace ndlfs::backends {
 
-// `text` with the ASCII letters in lower case, for what HTTP and HTML compare without case.
+// `text` with its ASCII letters in lower case, for names that HTTP and HTML compare without
+// case.
 inline std::string LowerText(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -41,7 +42,7 @@ std::string_view ToText(HttpMethod method);
 struct HttpAttempt {
   HttpMethod method = HttpMethod::kGet;
   std::string url;  // may be the target of a redirect
-  // All headers but Host, Content-Length and what libcurl adds for the connection.
+  // All headers except Host, Content-Length and those that libcurl adds for the connection.
   HttpHeaders headers;
   std::string_view body;
   unsigned number = 0;  // 0 is the first one
@@ -58,9 +59,9 @@ using PrepareAttempt = std::function<model::Result<void>(HttpAttempt&)>;
 struct HttpRequest;
 struct HttpResponse;
 
-// Looks at an answer, whatever its status is, and tells whether the request is worth another
-// try: then it has changed `request` as the answer asks for. HttpClient calls it on the thread
-// that sends the request, a few times at most; it may send requests of its own.
+// Looks at an answer, whatever its status is, and tells whether to send the request again; then
+// it has changed `request` as the answer demands. HttpClient calls it on the thread that sends
+// the request, a few times at most; it may send requests of its own.
 using CorrectRequest = std::function<bool(HttpRequest& request, const HttpResponse& answer)>;
 
 struct HttpRequest {
@@ -70,8 +71,8 @@ struct HttpRequest {
       {};  // in addition; Authorization, Cookie and X-Amz-* stay with the origin
   std::string body = {};
 
-  // Which bytes to ask for (GET only); all of them if not set. `range.length` is not 0. Of a
-  // value that the server encodes (gzip), these are bytes of the decoded value.
+  // Which bytes to ask for (GET only); all of them if not set. `range.length` is not 0. If the
+  // server encodes the value (gzip), these are bytes of the decoded value.
   std::optional<ByteRange> range = std::nullopt;
   bool from_end = false;  // as in ReadOptions
   // A strong ETag with its quotes: any other version of the value is status 412.
@@ -87,15 +88,16 @@ struct HttpRequest {
   PrepareAttempt prepare = nullptr;  // may be empty
   CorrectRequest correct = nullptr;  // may be empty
 
-  // Whether the value is no page for people. The body of a page is not read: see key_answer.h.
+  // Whether a page for people cannot be the value. The body of a page is then not read: see
+  // key_answer.h.
   bool refuses_pages = false;
-  // Whether a body that is encoded by gzip is the value as it is.
+  // Whether a body with the encoding gzip is the value itself, and not to be decoded.
   bool keeps_gzip = false;
   // Whether the URL is that of a file: then a redirect to the same URL with '/' at its end is
-  // not followed. Servers have it for directories.
+  // not followed, because servers send it for directories.
   bool is_file = false;
 
-  // Whether to go where an answer 301, 302, 303, 307 or 308 points. If not, that is the answer.
+  // Whether to follow an answer 301, 302, 303, 307 or 308. If not, the redirect is the answer.
   bool follow_redirects = true;
   // Whether a link-local address may be connected to: the metadata service of a cloud.
   bool allow_link_local = false;
@@ -112,12 +114,12 @@ struct HttpResponse {
   int64_t modified_ns = 0;  // Last-Modified, since 1970; 0: unknown
   // Bytes that went to the memory of `reserve`, or the size of `body`.
   uint64_t count = 0;
-  // The size in bytes of the whole value (status 200, 206, 416 and HEAD), where the server
-  // tells.
+  // The size in bytes of the whole value (status 200, 206, 416 and HEAD), if the server tells.
   std::optional<uint64_t> total_size;
-  // Of a request without `reserve`; the first 64 KiB of an answer that is not 2xx.
+  // The body, if the request has no `reserve`; else the first 64 KiB of an answer that is not
+  // 2xx.
   std::string body = {};
-  std::string url;  // that answered, after redirects, without user and password
+  std::string url;  // the URL that answered, after redirects, without user and password
 
   bool is_success() const { return status >= 200 && status < 300; }
   std::string_view Find(std::string_view name) const { return FindHeader(headers, name); }
@@ -128,13 +130,13 @@ struct ContentRange {
   std::optional<ByteRange> range;      // none: "*"
   std::optional<uint64_t> total_size;  // none: "*"
 };
-// nullopt if `text` is none, or contradicts itself.
+// nullopt if `text` is no such header, or contradicts itself.
 std::optional<ContentRange> ParseContentRange(std::string_view text);
 
-// Nanoseconds since 1970 of a date in a header; nullopt if `text` is none.
+// A date in a header as nanoseconds since 1970; nullopt if `text` is no date.
 std::optional<int64_t> ParseHttpDate(std::string_view text);
 
-// The number in decimal digits that is all of `text`.
+// The number if `text` is nothing but decimal digits.
 std::optional<uint64_t> ParseDecimal(std::string_view text);
 
 }  // namespace ndlfs::backends

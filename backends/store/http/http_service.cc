@@ -33,7 +33,7 @@ model::Result<std::string> ReadToken(const std::string& path) {
 constexpr uint64_t kMaxPage = 64 << 20;
 constexpr size_t kMaxNames = 4 << 20;
 
-// What is called like a page may be one.
+// Whether a file may be a page, by its name.
 bool MayBePage(std::string_view path) {
   return path.ends_with(".html") || path.ends_with(".htm") || path.ends_with(".xhtml");
 }

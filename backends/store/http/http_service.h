@@ -9,9 +9,9 @@
 
 namespace ndlfs::backends {
 
-// The files below `top` on a plain HTTP server. Its listings are the index pages that the
-// server makes, if it does. A query of `top` is sent with each request. If `token_file` is not
-// empty, each request to the server of `top` has the bearer token that the file holds at that
+// The files below `top` on a plain HTTP server. Its listings are the index pages of the server,
+// if it makes any. The query of `top` is sent with each request. If `token_file` is not empty,
+// each request to the server of `top` carries the bearer token that is in the file at that
 // moment.
 std::shared_ptr<const ObjectService> MakeHttpService(const Url& top,
                                                      const std::string& token_file = "");

@@ -14,7 +14,7 @@ namespace ndlfs::backends {
 struct HttpEnd {
   enum class Kind : uint8_t {
     kComplete,  // the whole answer has come
-    kStopped,   // OnHead() or OnData() said so
+    kStopped,   // OnHead() or OnData() returned kStop
     kTimeout,   // the time was over, or almost nothing came for some time
     kBroken,    // connection refused, reset or closed too early
     kNoHost,    // the name of the host has no address
@@ -22,12 +22,13 @@ struct HttpEnd {
   };
   Kind kind = Kind::kComplete;
   std::string message = {};  // one line, without the URL; empty if complete
-  // Since the request was sent: all of it, and up to the head of the answer (0: none came).
+  // Time since the request was sent: until the end, and until the head of the answer (0: none
+  // came).
   std::chrono::nanoseconds elapsed{0};
   std::chrono::nanoseconds head_after{0};
 };
 
-// One request that is sent once, and what becomes of its answer. A transport calls the
+// One request that is sent once, and the receiver of its answer. A transport calls the
 // functions one at a time, on any thread, and OnEnd() last. They neither wait nor throw.
 class HttpExchange {
  public:
@@ -48,7 +49,7 @@ class HttpExchange {
   HttpAttempt attempt;
   std::chrono::milliseconds timeout{0};  // from when it is sent; may change before Resume()
   bool allow_link_local = false;
-  // The answer is likely to have many bytes: deserves a connection of its own.
+  // The answer is likely to have many bytes and deserves a connection of its own.
   bool is_large = false;
   // Exchanges of one batch wait for each other; batches take turns.
   const void* batch = nullptr;

@@ -118,8 +118,7 @@ std::string DecodedName(std::string_view text) {
   return decoded;
 }
 
-// What begins at `begin` of a tag: an attribute, with or without quotes (WHATWG
-// HTML, 13.1.2.3).
+// An attribute that begins at `begin` of a tag, with or without quotes (WHATWG HTML, 13.1.2.3).
 struct Attribute {
   std::string name;  // in lower case
   std::string_view value;

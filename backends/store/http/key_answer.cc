@@ -79,7 +79,7 @@ ContentCoding CodingOf(const HttpHeaders& headers) {
       // Stores keep "aws-chunked" of the upload, and send the bytes without it.
       if (token.empty() || token == "identity" || token == "aws-chunked") continue;
       const bool is_gzip = token == "gzip" || token == "x-gzip";
-      // What is encoded twice is left to others.
+      // A body that is encoded twice is not decoded here.
       coding = is_gzip && coding == ContentCoding::kNone ? ContentCoding::kGzip
                                                          : ContentCoding::kOther;
     }

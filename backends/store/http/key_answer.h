@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the answer to a request for one key means: whether there is a value, of which size, in
-// which version and encoding. All that reads from servers asks here, and nowhere else.
+// The meaning of an answer to a request for one key: whether there is a value, and its size,
+// version and encoding. All code that reads from servers asks here, and nowhere else.
 //
 // Answer                             Meaning
 //
@@ -10,23 +10,23 @@
 // 200 to HEAD without a length,      Present. A GET tells the size.
 // with 0, or encoded
 // 400, 403, 405, 501 to HEAD         Nothing: a GET tells. S3: 405 and 501 alone.
-// 200, 206: a page of HTML [1]       A page. Absent for a metadata document, and where the list
+// 200, 206: a page of HTML [1]       A page. Absent for a metadata document, and if the list
 //                                    of the directory lacks the name. Else an error.
 // 301, 302, 307, 308 to PATH/        A directory: there is no such file.
 // 404, 410                           Absent. S3: an error if the bucket is missing.
-// 403 [2]                            Refused. Absent where the list of the directory lacks the
-//                                    name, or where the server refuses what is absent [3].
+// 403 [2]                            Refused. Absent if the list of the directory lacks the
+//                                    name, or if the server refuses absent files [3].
 //                                    Else EACCES.
 // 401                                EACCES.
 // 412                                Another version: ESTALE.
 // 416 with "bytes */N"               Present, of N bytes, none of them in the range.
-// 408, 429, 500, 502, 503, 504       Tried again, then an error.
+// 408, 429, 500, 502, 503, 504       Sent again, then an error.
 // Any other                          An error.
 //
-// [1] Where the name does not end in .html, .htm or .xhtml.
+// [1] If the name does not end in .html, .htm or .xhtml.
 // [2] S3: with the code AccessDenied, or without a code. Other codes are about credentials.
-// [3] A metadata document of the store can be read now, and a name beside it that nobody gives
-//     a file is refused too: so answer buckets that may not be listed.
+// [3] Buckets that may not be listed do: a metadata document of the store can be read now, and
+//     a name next to it which no file has is refused, too.
 //
 // Content-Encoding                   Meaning
 //
@@ -44,7 +44,7 @@
 //                                                                  that is not young
 // None, or an empty ETag             Last-Modified and size        the same
 //
-// Where Last-Modified becomes later under the same ETag, it counts from then on.
+// If Last-Modified becomes later under the same ETag, it counts from then on.
 // Young is a Last-Modified less than three seconds before Date (and Age), by which the server
 // tells its own clock; without Date, less than a day before the clock of this machine.
 #pragma once
@@ -77,20 +77,20 @@ KeyState StateOf(const HttpRequest& request, const HttpResponse& response);
 enum class ContentCoding : uint8_t { kNone, kGzip, kOther };
 ContentCoding CodingOf(const HttpHeaders& headers);
 
-// Whether an answer with these headers to `request` is a page for people, which sites send with
+// Whether an answer with these headers to `request` is a page for people. Sites send one with
 // status 200 in place of a file that they do not have.
 bool IsPage(const HttpRequest& request, int status, const HttpHeaders& headers);
 
-// The facts about the value that a successful answer is about, by the table above.
+// The facts about the value of a successful answer, by the table above.
 ValueInfo InfoOfAnswer(const HttpResponse& response);
 
 // Whether values with this time (0: unknown) are not young, by the clock of the server.
 bool IsSettled(const HttpResponse& response, int64_t modified_ns);
 
-// Whether If-Match can have the tag: it is a strong ETag.
+// Whether If-Match can name the tag: it is a strong ETag.
 bool IsStrongTag(std::string_view tag);
 
-// The time by the clock of the server when it made the answer; nullopt if it does not tell.
+// When the server made the answer, by its own clock; nullopt if it does not tell.
 std::optional<int64_t> ServerClockNs(const HttpResponse& response);
 
 }  // namespace ndlfs::backends

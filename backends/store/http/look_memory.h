@@ -19,7 +19,7 @@
 
 namespace ndlfs::backends {
 
-// What one look at a path has shown.
+// The result of one look at a path.
 struct Look {
   enum class Kind : uint8_t { kAbsent, kFile, kDirectory } kind = Kind::kAbsent;
   ValueInfo info = {};  // of a file
@@ -38,7 +38,7 @@ struct RemoteDocument {
   ValueInfo info;
 };
 
-// Remembers for some time what requests have told about paths and directories, in bounded
+// Remembers the answers of a server about paths and directories for some time, in bounded
 // memory. Thread-safe.
 class LookMemory {
  public:
@@ -58,12 +58,12 @@ class LookMemory {
 
   bool trusts_for_ever() const { return !options_.lifetime; }
 
-  // What is known of the path: it was looked at, or its directory was listed.
+  // The look at the path, if it was looked at or its directory was listed.
   std::optional<Look> Find(std::string_view path) const EXCLUDES(mutex_);
   // It was asked for at `when`.
   void Note(const std::string& path, const Look& look,
             std::chrono::steady_clock::time_point when) EXCLUDES(mutex_);
-  // What was noted of the path itself.
+  // The look at the path itself.
   std::optional<Look> FindOwn(std::string_view path) const EXCLUDES(mutex_);
 
   // The same of the file at the path alone, which a directory of its name may hide.

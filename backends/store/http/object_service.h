@@ -22,16 +22,16 @@ struct ListedObject {
   std::string name;  // without '/'
   // kUnknown: the next page tells whether it is a directory.
   FileKind kind = FileKind::kFile;
-  // Of a file, if the listing tells it: the same facts that reading the file tells.
+  // For a file, if the listing tells them: the same facts that reading the file tells.
   std::optional<ValueInfo> info = std::nullopt;
 
   bool is_directory() const { return kind == FileKind::kDirectory; }
 };
 
-// Where a page of a list begins, and what the service has to know of those before it.
+// Where a page of a list begins, and the facts about earlier pages that the service needs.
 struct PageStart {
   std::string token = {};     // empty: at the beginning
-  std::string last_key = {};  // the last one of the page before
+  std::string last_key = {};  // the last key of the page before
   // Names of files on pages before that may turn out to be directories.
   std::vector<std::string> open_names = {};
 };
@@ -43,9 +43,9 @@ struct ListPage {
   bool is_directory = true;
 };
 
-// What one kind of server is asked for files, and what its answers mean: a plain HTTP server,
-// or an object store. RemoteTree and RemoteReader do all the rest. Paths are those of Source.
-// Thread-safe.
+// Knows the requests of one kind of server for files and lists, and the meaning of its answers:
+// a plain HTTP server, or an object store. RemoteTree and RemoteReader do all the rest. Paths
+// are those of Source. Thread-safe.
 class ObjectService {
  public:
   virtual ~ObjectService() = default;
@@ -55,18 +55,18 @@ class ObjectService {
   // As Source::identity().
   virtual std::string identity() const { return name(); }
 
-  // A GET of the file at `path` (not ""), without a range. Whoever sends it may make a HEAD of
-  // it, and add range, If-Match and memory.
+  // A GET of the file at `path` (not ""), without a range. The caller may turn it into a HEAD,
+  // and add range, If-Match and memory.
   virtual HttpRequest FileRequest(std::string_view path) const = 0;
 
-  // What an answer to such a request, or one for a list, means: see key_answer.h.
+  // The meaning of an answer to such a request, or to one for a list: see key_answer.h.
   virtual KeyState StateOf(const HttpRequest& request, const HttpResponse& response) const {
     return backends::StateOf(request, response);
   }
-  // What an answer tells whose state is neither that of a value nor that there is none: EACCES,
+  // The error for an answer that neither has a value nor says that there is none: EACCES,
   // kStale and the like, with the reason.
   virtual model::Error ToError(KeyState state, const HttpResponse& response) const;
-  // The facts about the value that a successful answer is about.
+  // The facts about the value of a successful answer.
   virtual ValueInfo InfoOf(const HttpResponse& response) const {
     return InfoOfAnswer(response);
   }
@@ -79,8 +79,8 @@ class ObjectService {
   // out.
   virtual model::Result<std::optional<ListPage>> ParseList(
       std::string_view path, const PageStart& start, const HttpResponse& response) const = 0;
-  // Whether what is not listed is not there, and a directory without entries is none. Then a
-  // directory hides a file of the same name.
+  // Whether a name that is not listed does not exist, and a directory without entries does not
+  // exist either. Then a directory hides a file of the same name.
   virtual bool lists_are_complete() const = 0;
 };
 

@@ -163,7 +163,7 @@ model::Result<std::vector<ListedObject>> ListNames(const RemoteTree& tree,
     auto read = tree.ReadPage(path, start, most);
     const bool is_refused = !read && read.error().code() == model::ErrorCode::kDenied;
     // As where a server has no lists: metadata tell what there is.
-    if (is_refused && tree.RefusesWhatIsAbsent(path)) return objects;
+    if (is_refused && tree.RefusesAbsentFiles(path)) return objects;
     NDLFS_TRY(auto page, std::move(read));
     gatherer.Add(page);
     if (!page) return objects;

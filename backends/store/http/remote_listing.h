@@ -21,7 +21,7 @@ model::Result<std::unique_ptr<DirectoryListing>> ListDirectory(
 model::Result<std::vector<ListedObject>> ListNames(const RemoteTree& tree,
                                                    const std::string& path, size_t limit);
 
-// The status of what a look has shown, which is not kAbsent.
+// The status of the path of a look that is not kAbsent.
 FileStatus StatusOf(const RemoteTree& tree, std::string_view path, const Look& look);
 
 }  // namespace ndlfs::backends

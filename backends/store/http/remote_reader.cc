@@ -23,7 +23,7 @@ bool IsWhole(const ReadOptions& options) {
          options.range.length == ByteRange::kToEnd;
 }
 
-// What answers to requests for one key, one after the other, have to be about: one version.
+// Checks that the answers to consecutive requests for one key are about one version.
 void RefuseMixtures(std::span<const ReadRequest> requests,
                     std::vector<model::Result<std::optional<Value>>>& answers) {
   const std::optional<Value>* first = nullptr;
@@ -73,7 +73,7 @@ model::Result<std::optional<ReadResult>> RemoteReader::ReadFile(const std::strin
   return ReadRemote(path, options, reserve);
 }
 
-// What is known of a document without a request.
+// The document as far as it is known without a request.
 std::optional<RemoteDocument> RemoteReader::KnownDocument(const std::string& path,
                                                           const ReadOptions& options) const {
   if (!tree_->IsDocument(path)) return std::nullopt;
@@ -138,7 +138,7 @@ class RemoteReader::JoinedRead {
     return request;
   }
 
-  // What `request` asks for, of an answer about a value that is `info`.
+  // The part for `request` of an answer about a value with the facts `info`.
   model::Result<std::optional<Value>> Part(const ReadRequest& request,
                                            const ValueInfo& info) const {
     if (request.options.if_match && *request.options.if_match != info.generation) {
@@ -251,7 +251,7 @@ model::Result<std::shared_ptr<const Bytes>> RemoteReader::Block(const std::strin
       loaded_.Wait(mutex_);  // somebody else reads it
     }
   }
-  // Whoever waits has to be woken, even if there is no memory.
+  // Waiting threads have to be woken, even if there is no memory.
   struct Turn {
     const RemoteReader& reader;
     const std::string& key;

@@ -18,12 +18,12 @@
 
 namespace ndlfs::backends {
 
-// Short reads of a file share blocks.
+// The size of the blocks that short reads of a file share.
 inline constexpr uint64_t kRemoteBlock = 128 << 10;
 inline constexpr uint64_t kShortRemoteRead = 32 << 10;
 
-// Reads files of a server. Each read goes to the server, and names the version that it wants,
-// unless it is of a document that is remembered, or of a block. Paths are those of Source, and
+// Reads files of a server. Each read goes to the server and names the version that it wants,
+// except reads of documents that are remembered, and of blocks. Paths are those of Source, and
 // sound. Thread-safe.
 class RemoteReader {
  public:
@@ -34,13 +34,13 @@ class RemoteReader {
                                                     const ReadOptions& options,
                                                     const Reserve& reserve) const;
 
-  // Several reads, whose keys are paths, under way together. See Store::ReadMany().
+  // Several reads under way together; their keys are paths. See Store::ReadMany().
   std::vector<model::Result<std::optional<Value>>> ReadTogether(
       const Store& store, std::span<const ReadRequest> requests,
       const std::function<std::string(const std::string& key)>& path_of) const;
 
-  // A short range of one version of a file. Blocks around such ranges are read and kept:
-  // formats with an index in the file read it in small pieces.
+  // Reads a short range of one version of a file. Reads and keeps whole blocks around such
+  // ranges, because formats with an index in the file read it in small pieces.
   model::Result<std::optional<ReadResult>> ReadBlocks(const std::string& path,
                                                       const ValueInfo& info, ByteRange range,
                                                       const Reserve& reserve) const;

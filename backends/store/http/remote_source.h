@@ -16,9 +16,9 @@
 namespace ndlfs::backends {
 
 // The files of a server. A look at a name is a request; looks, listings and small documents are
-// kept for a while. Reads of files go to the server each time, and name the version that they
-// want. There is a directory where the server lists one, or has a document that makes a store
-// of it.
+// kept for a while. Each read of a file goes to the server, and names the version that it
+// wants. A path is a directory if the server lists it, or has a document there that makes it a
+// store.
 class RemoteSource final : public Source {
  public:
   RemoteSource(std::shared_ptr<const HttpClient> client,

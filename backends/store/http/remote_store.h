@@ -10,7 +10,7 @@
 
 namespace ndlfs::backends {
 
-// The files of a server; what a source and its stores share.
+// The objects that a source and its stores share to read the files of a server.
 struct RemoteFiles {
   std::shared_ptr<const RemoteTree> tree;
   std::shared_ptr<const RemoteReader> reader;
@@ -19,7 +19,7 @@ struct RemoteFiles {
 // The files below the directory at `path`.
 std::shared_ptr<const Store> MakeRemoteStore(RemoteFiles files, std::string path);
 
-// One version of the file at `path`: the one that it is read in first.
+// The file at `path`, in the version that is read first.
 std::shared_ptr<const Store> MakeRemoteFile(RemoteFiles files, std::string path);
 
 }  // namespace ndlfs::backends

@@ -14,7 +14,8 @@
 namespace ndlfs::backends {
 namespace {
 
-// A look at a directory lists so many names: all that a store has beside its chunks.
+// How many names to list when looking at a directory: a store has no more files than that,
+// except for its chunks.
 constexpr unsigned kNamesOfLook = 100;
 // More directories than this in one directory are not looked into before somebody asks, and
 // longer lists are not read then: most directories of a store are arrays, and hold their
@@ -79,7 +80,7 @@ class RemoteTree::Round {
     lists_along_.push_back(AddList(path));
     requests_.back().limit = kLongestListAhead;
   }
-  // Asks for those files of which nothing is known, to remember the answers.
+  // Asks for those files about which nothing is known, to remember the answers.
   void AddUnknown(std::span<const std::string> paths) {
     for (const std::string& path : paths) {
       if (!tree_.memory_.FindFile(path)) looks_along_.push_back(AddLook(path));
@@ -236,7 +237,7 @@ model::Result<bool> RemoteTree::IsAbsent(const std::string& path, const HttpRequ
       if (IsDocument(path) || IsNotListed(path)) return true;
       break;
     case KeyState::kRefused:
-      if (IsNotListed(path) || RefusesWhatIsAbsent(std::string(FolderOf(path)))) return true;
+      if (IsNotListed(path) || RefusesAbsentFiles(std::string(FolderOf(path)))) return true;
       break;
     default:
       break;
@@ -279,7 +280,7 @@ std::vector<std::string> RemoteTree::DocumentsAround(std::string folder) const {
 // The server is asked now, whatever is remembered: it may refuse everything since a moment ago,
 // and then nothing is absent because of that. Nor is it where the server has another answer for
 // a name that nobody gives a file.
-bool RemoteTree::RefusesWhatIsAbsent(const std::string& folder) const {
+bool RemoteTree::RefusesAbsentFiles(const std::string& folder) const {
   {
     const model::MutexLock lock(readable_mutex_);
     if (KnownReadable(folder) == std::optional(false)) return false;
@@ -481,8 +482,8 @@ model::Result<Look> RemoteTree::LookAt(const std::string& path) const {
   return LookByName(path);
 }
 
-// What is not listed may be there. A directory may be known by its documents alone. `along`:
-// documents that are looked for as well.
+// A file that is not listed may still exist. A directory may be known by its documents alone.
+// `along`: documents to look for as well.
 model::Result<Look> RemoteTree::LookByName(const std::string& path,
                                            std::span<const std::string> along) const {
   const auto listed = memory_.FindNames(FolderOf(path));
@@ -513,7 +514,7 @@ model::Result<Look> RemoteTree::LookByName(const std::string& path,
   return look;
 }
 
-// What is called like a store may be one whose first documents spare all other requests.
+// If the name is that of a store, its first documents may make all other requests unnecessary.
 std::optional<Look> RemoteTree::LookForStore(const std::string& path,
                                              std::span<const std::string> along) const {
   Round round(*this);

@@ -20,14 +20,15 @@
 
 namespace ndlfs::backends {
 
-// Documents of more bytes are not remembered with what is known of their files.
+// Larger documents are not remembered together with the looks at their files.
 inline constexpr uint64_t kMaxDocument = 4 << 20;
 
 struct RemoteOptions {
-  // How long an answer about a name is trusted; nullopt: as long as the source exists.
+  // How long an answer about a name is trusted; nullopt: while the source exists.
   std::optional<std::chrono::nanoseconds> trusts_looks_for = std::chrono::seconds(1);
-  // Names of documents that are read as soon as they are looked for, those that spare looking
-  // for the others, and what directories with these are mostly called.
+  // Names of documents that are read as soon as they are looked for; those of them that make it
+  // unnecessary to look for the others; and the extension of most directories with such
+  // documents.
   std::vector<std::string> documents = {};
   std::vector<std::string> first_documents = {};
   std::string extension = {};
@@ -35,8 +36,8 @@ struct RemoteOptions {
       &std::chrono::steady_clock::now;
 };
 
-// What is where on a server: looks at names, and lists. Paths are those of Source, and sound.
-// Thread-safe.
+// Finds out what is at the paths of a server, by looks at names and by lists. Paths are those
+// of Source, and sound. Thread-safe.
 class RemoteTree {
  public:
   RemoteTree(std::shared_ptr<const HttpClient> client,
@@ -48,22 +49,22 @@ class RemoteTree {
   std::string Describe(std::string_view path) const;
   bool IsDocument(std::string_view path) const;
 
-  // ObjectService::FileRequest(). The size in the list of a bucket is that of the bytes as they
-  // are stored, and so those of a file are read; a metadata document is decoded.
+  // ObjectService::FileRequest(). The list of a bucket tells the size of the stored bytes, so
+  // files are read as they are stored; only metadata documents are decoded.
   HttpRequest FileRequest(const std::string& path) const;
-  // Whether `response`, which answers `request`, says that there is no file at `path`. An error
-  // if it tells neither that nor success. May send requests: see key_answer.h, "refused".
+  // Whether `response`, the answer to `request`, says that there is no file at `path`. An error
+  // if it says neither that nor success. May send requests: see key_answer.h, "refused".
   model::Result<bool> IsAbsent(const std::string& path, const HttpRequest& request,
                                const HttpResponse& response) const;
 
-  // Whether the server refuses files that are not in the directory at `folder`, as buckets do
-  // that may not be listed: a metadata document there, or in a directory above it, can be read
-  // now, and a name beside that document that nobody gives a file is refused.
-  bool RefusesWhatIsAbsent(const std::string& folder) const EXCLUDES(readable_mutex_);
+  // Whether the server refuses files that are not in the directory at `folder`, as it does with
+  // buckets that may not be listed. It does if it lets us read a metadata document there, or in
+  // a directory above it, and refuses a name next to that document which no file has.
+  bool RefusesAbsentFiles(const std::string& folder) const EXCLUDES(readable_mutex_);
 
-  // ObjectService::InfoOf() of the file at `path`. Where its Last-Modified has become later
-  // under the same ETag, the ETag does not tell versions apart, and the time does. An earlier
-  // time is no other version: servers that share files may have each its own.
+  // ObjectService::InfoOf() of the file at `path`. If its Last-Modified becomes later under the
+  // same ETag, the time tells versions apart, and not the ETag. An earlier time is no other
+  // version: several servers of the same files may have different times.
   ValueInfo InfoOf(const std::string& path, const HttpResponse& response) const
       EXCLUDES(times_mutex_);
 
@@ -71,11 +72,11 @@ class RemoteTree {
   std::optional<int64_t> ClockNs() const;
   void NoteClock(const HttpResponse& response) const;
 
-  // Whether the server answers, and has the bucket. An error with the reason if not.
+  // Checks that the server answers, and has the bucket. The error gives the reason.
   model::Result<void> CheckTop() const;
 
-  // Looks at what may be a file or a directory, by one round of requests. Remembered answers
-  // take none.
+  // Looks at a path that may be a file or a directory, by one round of requests. Takes none if
+  // the answers are remembered.
   model::Result<Look> LookAt(const std::string& path) const;
   // Looks at files alone, by one round of requests. A directory is kAbsent or kDirectory.
   std::vector<model::Result<Look>> LookAtFiles(std::span<const std::string> paths) const;
@@ -84,7 +85,7 @@ class RemoteTree {
   // As Store::LookAhead().
   void LookAhead(const std::string& path, std::span<const std::string_view> names,
                  std::span<const std::string_view> names_below) const;
-  // Looks at a file, whatever is remembered.
+  // Looks at a file anew, even if an answer is remembered.
   model::Result<Look> LookAgain(const std::string& path) const;
 
   // A page of the names in a directory; nullopt if the server has no listing.
@@ -118,7 +119,7 @@ class RemoteTree {
   const std::string extension_;
   mutable LookMemory memory_;
 
-  // The lead of the server's clock over the steady clock, at least, and when it was told.
+  // The least lead of the server's clock over the steady clock, and when the server told it.
   struct ClockLead {
     int64_t lead_ns = 0;
     std::chrono::steady_clock::time_point told_at;
@@ -126,7 +127,7 @@ class RemoteTree {
   mutable model::Mutex clock_mutex_;
   mutable std::optional<ClockLead> clock_lead_ GUARDED_BY(clock_mutex_);
 
-  // The times that were told of a file with one ETag.
+  // The times that the server told for a file with one ETag.
   struct Times {
     Generation tag;
     int64_t first_ns = 0;
@@ -136,8 +137,8 @@ class RemoteTree {
   mutable model::BoundedMap<std::string, Times, model::StringHash> times_
       GUARDED_BY(times_mutex_);
 
-  // What was found out by RefusesWhatIsAbsent(), by folder. The lock is held while the server
-  // is asked: others would ask the same.
+  // The results of RefusesAbsentFiles(), by folder. The lock is held while the server is
+  // asked, because other threads would ask the same.
   struct Readable {
     bool is_readable = false;
     std::chrono::steady_clock::time_point when;

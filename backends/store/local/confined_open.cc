@@ -89,7 +89,7 @@ class PartByPart {
   static constexpr int kMostLinks = 40;
   static constexpr int kMostOpens = 1 << 14;
 
-  // What is left to go begins with `path`.
+  // Puts `path` before the rest of the way.
   int PutBefore(std::string_view path) {
     if (path.empty()) return ENOENT;
     if (path.size() >= PATH_MAX) return ENAMETOOLONG;
@@ -181,7 +181,7 @@ class PartByPart {
     if (const int error = FindHere()) return error;
     const bool is_path = (flags_ & O_PATH) != 0;
     const bool follows = (flags_ & O_NOFOLLOW) == 0;
-    // What is on another mount is not opened in order to find that out.
+    // A file on another mount must not even be opened to find that out.
     const bool looks_first = !is_path && !how_.crosses_mounts;
     const int flags = looks_first ? O_PATH | (flags_ & O_DIRECTORY) : flags_;
     int error = OpenName(here(), name, flags, opened);

@@ -10,7 +10,7 @@
 namespace ndlfs::backends {
 namespace {
 
-// Few enough for `ulimit -n 256` beside what FUSE, threads and logs need.
+// Few enough to leave descriptors for FUSE, threads and logs with `ulimit -n 256`.
 constexpr size_t kGlobalCapacity = 64;
 
 bool IsOutOfDescriptors(const model::Error& error) {

@@ -80,8 +80,8 @@ model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::str
                                                 bool may_be_link = true);
 
 // Whether `a` and `b` are of the same version of a file. A program may set the time of the last
-// write back, but not that of the last status change: this one differs if the file was written.
-// It may differ where the file has got another name, or lost one: then its bytes are the same.
+// write back, but not that of the last status change: that one differs if the file was written.
+// It may also differ if the file got another name, or lost one; then its bytes are the same.
 bool IsSameVersion(const struct ::stat& a, const struct ::stat& b);
 
 // Reads as Store::Read() does. nullopt if `file` is no longer the version that was

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// By which clock a file system of this machine gives its files their times.
+// The clock that gives files on this machine their times.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,12 @@
 namespace ndlfs::backends {
 
 // The time that a file of this machine would get if it were written now, in nanoseconds since
-// 1970: that of the kernel's last tick. The kernel itself is asked, for a library may show this
+// 1970: that of the kernel's last tick. Asks the kernel itself, because a library may show this
 // process another time of day than that of its files.
 int64_t FileClockNs();
 
-// Whether the file that is open as `fd` is on a file system whose times come from the clock of
-// this machine. False for those of other machines, and for those that are not known.
+// Whether the file that is open as `fd` is on a file system that takes its times from the clock
+// of this machine. False for times of other machines, and if it is not known.
 bool HasTimesOfThisMachine(int fd);
 
 // Store::ClockNs() of the store at one path. Finds out once which clock that is. Thread-safe.

@@ -47,7 +47,7 @@ class LocalListing final : public DirectoryListing {
   }
 
   model::Result<std::optional<FileStatus>> StatEntry() override {
-    // Who may list a directory need not be let in.
+    // A caller that may list a directory need not be allowed to enter it.
     if (is_shared_) return model::IoError(EACCES, "stat");
     struct ::stat status;
     const std::string name(entry_.name);

@@ -20,12 +20,12 @@ namespace ndlfs::backends {
 // and ensures that none is outside.
 class LocalSource final : public Source {
  public:
-  // `path` is a directory. `shared` is what is_shared() says.
+  // `path` is a directory. `shared` becomes is_shared().
   static model::Result<std::shared_ptr<const LocalSource>> Open(const std::string& path,
                                                                 bool shared = false);
   explicit LocalSource(std::shared_ptr<const SourceRoot> root) : root_(std::move(root)) {}
 
-  // For what only a local file system has: descriptors and permissions.
+  // The root has what only a local file system has: descriptors and permissions.
   const std::shared_ptr<const SourceRoot>& root() const { return root_; }
 
   const std::string& name() const override { return root_->path(); }
@@ -33,11 +33,11 @@ class LocalSource final : public Source {
   bool has_symlinks() const override { return true; }
   bool is_shared() const override { return root_->is_shared(); }
 
-  // With Follow::kNo, a shared source also refuses a path with a link in the
-  // middle: such a path was found folder by folder, and had no link in it.
+  // With Follow::kNo, a shared source also refuses a path with a link in the middle: callers
+  // found such a path folder by folder, when it had no link in it.
   model::Result<std::optional<FileStatus>> Stat(std::string_view path,
                                                 Follow follow) const override;
-  // `path` is such a path here, too, and in ReadLink().
+  // `path` was found folder by folder, as above; the same in ReadLink().
   model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view path) const override;
   model::Result<std::string> ReadLink(std::string_view path) const override;
   std::shared_ptr<const Store> OpenStore(const std::string& path) const override;

@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <span>
 
-#include "backends/store/access.h"
 #include "backends/store/local/crossing.h"
 #include "backends/store/local/file_clock.h"
+#include "backends/store/permissions.h"
 #include "backends/store/request_scope.h"
 
 namespace ndlfs::backends {
@@ -25,13 +25,13 @@ using model::IoError;
 // Set before there are threads.
 bool stays_on_one_filesystem = false;
 
-// Whether `caller` has the permission `wanted` (4: to read, 1: to pass) of `access`.
-bool Grants(const Access& access, const Caller& caller, mode_t wanted) {
-  if (access.uid == caller.uid) return (access.mode & wanted << 6) != 0;
+// Whether `caller` has the permission `wanted` (4: to read, 1: to pass) of `permissions`.
+bool Grants(const Permissions& permissions, const Caller& caller, mode_t wanted) {
+  if (permissions.uid == caller.uid) return (permissions.mode & wanted << 6) != 0;
   const bool is_member =
-      access.gid == caller.gid ||
-      std::binary_search(caller.groups.begin(), caller.groups.end(), access.gid);
-  return (access.mode & (is_member ? wanted << 3 : wanted)) != 0;
+      permissions.gid == caller.gid ||
+      std::binary_search(caller.groups.begin(), caller.groups.end(), permissions.gid);
+  return (permissions.mode & (is_member ? wanted << 3 : wanted)) != 0;
 }
 
 bool IsFileOrDirectory(const struct ::stat& status) {
@@ -143,14 +143,14 @@ model::Result<UniqueFd> SourceRoot::OpenAsCaller(const std::string& name, int fl
   return OpenAsSelf(name, flags, follow);
 }
 
-// What the kernel cannot be asked where an ordinary user has mounted for others: whether
-// `caller` might have opened it too, by the modes of what was opened and of the folders that it
+// If an ordinary user has mounted for others, the kernel cannot be asked. This decides whether
+// `caller` could have opened the file too, by the modes of the file and of the folders that it
 // is in now.
 model::Result<void> SourceRoot::CheckOpenTo(const Caller& caller, int fd, int flags) const {
   NDLFS_TRY(const auto status, StatForOthers(fd));
   const auto denied = [] { return IoError(EACCES, "open"); };
   const bool reads = (flags & O_PATH) == 0;
-  if (reads && !Grants(AccessTo(status), caller, 4)) return denied();
+  if (reads && !Grants(PermissionsOf(status), caller, 4)) return denied();
   NDLFS_TRY(const std::string root, PathOfDescriptor(fd_.get()));
   NDLFS_TRY(const std::string real, PathOfDescriptor(fd));
   if (real == root) return {};
@@ -164,7 +164,7 @@ model::Result<void> SourceRoot::CheckOpenTo(const Caller& caller, int fd, int fl
   for (std::string_view rest = std::string_view(real).substr(skipped + 1);;) {
     if (!folder) return denied();
     NDLFS_TRY(const auto passed, StatForOthers(folder.get()));
-    if (!Grants(AccessTo(passed), caller, 1)) return denied();
+    if (!Grants(PermissionsOf(passed), caller, 1)) return denied();
     const size_t slash = rest.find('/');
     const std::string name(rest.substr(0, slash));
     folder = UniqueFd(::openat(folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));

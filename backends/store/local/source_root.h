@@ -20,19 +20,19 @@
 
 namespace ndlfs::backends {
 
-// The directory that ndlfs shows. Opens files only below it: a path that leads
-// out of it, by ".." or a symbolic link, fails with EXDEV (confined_open.h). Anything but a
-// regular file or a directory fails with ENXIO; a FIFO does not block. Paths are relative; ""
-// is the directory itself. Thread-safe.
+// The directory that ndlfs shows. Opens files only below it: a path that leads out of it, by
+// ".." or a symbolic link, fails with EXDEV (confined_open.h). Anything but a regular file or a
+// directory fails with ENXIO; a FIFO does not block. Paths are relative; "" is the directory
+// itself. Thread-safe.
 //
 // A shared root opens everything as the caller in the CallerScope of the calling thread
-// (caller.h), so that the kernel decides what that user may open. If this process cannot take
+// (caller.h), so that the kernel decides what that user may open. If this process may not take
 // the identity of others, the root compares the permissions itself. Without a scope it opens
 // nothing.
 class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
  public:
-  // `shared`: other users than that of this process are shown what it reads.
-  // Without a `confinement`, FindConfinement() finds one.
+  // `shared`: users other than that of this process see what it reads. Without a `confinement`,
+  // FindConfinement() chooses one.
   static model::Result<std::shared_ptr<const SourceRoot>> Open(
       const std::string& path, bool shared = false,
       std::optional<Confinement> confinement = std::nullopt);
@@ -48,35 +48,33 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
                                       struct ::stat* status = nullptr) const;
   // stat(), or lstat() if `follow` is false.
   model::Result<struct ::stat> Stat(std::string_view path, bool follow = true) const;
-  // The same as OpenBeneath(), for a path that was found folder by folder and
-  // had no link in it. A shared root refuses a path that has a link now
-  // (ELOOP).
+  // The same as OpenBeneath(), for a path that the caller found folder by folder, when it had
+  // no link in it. A shared root refuses a path that has a link now (ELOOP).
   model::Result<UniqueFd> OpenFound(std::string_view path, int flags = 0,
                                     struct ::stat* status = nullptr) const;
-  // The same as Stat(), for display. On a shared root, the mode lacks every bit
-  // that an access control list may deny to somebody, because the kernel does
-  // not see the list of a file in the mount. Without `follow`, opens `path` as
-  // OpenFound() does.
+  // The same as Stat(), for display. A shared root leaves out of the mode every bit that an
+  // access control list may deny to somebody, because the kernel does not see the list of a
+  // file in the mount. Without `follow`, opens `path` as OpenFound() does.
   model::Result<struct ::stat> StatForOthers(std::string_view path, bool follow = true) const;
   bool is_shared() const { return shared_; }
 
-  // A directory that is open for looks at the files in it. Whoever has it may look at them
-  // although they may not enter the directory: so there are none of a shared source.
+  // A directory that is open, to look at the files in it. Its holder can look at them even if
+  // it may not enter the directory; so a shared source has none.
   struct Folder {
     std::string path;
     UniqueFd fd;  // O_PATH
     struct ::stat status;
   };
-  // The directory at `path`, opened anew unless it is the one that the request of the calling
-  // thread (RequestScope) has opened or looked at last. Null for a shared source.
+  // The directory at `path`. Opens it anew, unless the request of the calling thread
+  // (RequestScope) has opened or looked at it last. Null for a shared source.
   model::Result<std::shared_ptr<const Folder>> OpenFolder(std::string_view path) const;
 
   // Whether the file or directory at `path` gets its times from the clock of this machine.
   // nullopt if it cannot be opened.
   std::optional<bool> HasTimesOfThisMachine(std::string_view path) const;
 
-  // Notes for the request of the calling thread that the regular file at `path` has `status`:
-  // StatForOthers() then need not look again. Only the last such file is remembered.
+  // Remembers, for the request of the calling thread, that the regular file at `path` has
+  // `status`; StatForOthers() then need not look again. Keeps only the last such file.
   void KeepStatus(std::string_view path, const struct ::stat& status) const;
 
   // The text of the symbolic link at `path`, wherever it leads. Opens `path` as

@@ -14,9 +14,9 @@ using model::Result;
 
 constexpr uint64_t kMaxReferences = 1'000'000;
 constexpr size_t kMaxDimensions = 64;
-// Of a rule: its keys are made from them again and again.
+// The limit for the text of a rule: its keys are made from it again and again.
 constexpr size_t kMaxGenerated = size_t{64} << 10;
-// What a variable takes besides its name.
+// The memory of a variable without its name.
 constexpr uint64_t kBytesPerVariable = 8;
 
 model::Failure TooMany() {

@@ -31,7 +31,7 @@ constexpr std::string_view kBase64Prefix = "base64:";
 constexpr uint64_t kMaxGeneratedKeys = uint64_t{64} << 20;
 // The texts that are evaluated for them may take so much.
 constexpr uint64_t kMaxEvaluatedForKeys = uint64_t{256} << 20;
-// What one takes while the file is taken apart, about.
+// About how many bytes one takes while the file is parsed.
 constexpr uint64_t kBytesPerGenerated = 200;
 // The text itself, and what is made of it while it is read.
 constexpr uint64_t kBytesOfReferences = 3;
@@ -50,8 +50,7 @@ class ReferenceIndex {
     uint64_t value_begin;  // in the text; if generated, its number
   };
 
-  // Refuses keys that are no keys of a store. Of one that occurs twice the
-  // last one counts.
+  // Refuses keys that are no keys of a store. If a key occurs twice, the last one counts.
   static model::Result<ReferenceIndex> Make(std::vector<JsonMember> members) {
     std::stable_sort(members.begin(), members.end(),
                      [](const auto& a, const auto& b) { return a.key < b.key; });
@@ -121,7 +120,7 @@ bool IsRemote(std::string_view url) {
          (url.find("://") != url.npos || url.find("::") != url.npos);
 }
 
-// What templates take in memory, about.
+// About how many bytes of memory templates take.
 uint64_t SizeOf(const Templates& templates) {
   constexpr uint64_t kPerTemplate = 100;
   uint64_t bytes = 0;
@@ -146,7 +145,7 @@ class JsonReferenceStore final : public ReferenceStore {
         file_(std::move(file)),
         targets_(source_->OpenStore("")) {}
 
-  // Of values in this file, its version; of those in others, theirs.
+  // A value in this file has the version of this file; a value in another file has that file's.
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (!index_.Find(key)) return std::nullopt;
     NDLFS_TRY(const auto file, file_->Stat(""));
@@ -236,7 +235,7 @@ class JsonReferenceStore final : public ReferenceStore {
     return result;
   }
 
-  // What to read of the file for `options` of the part.
+  // The range to read in the file for `options` of the part.
   model::Result<ReadOptions> OptionsForTarget(const Reference& reference,
                                               const ReadOptions& options) const {
     const ByteRange& part = reference.range;

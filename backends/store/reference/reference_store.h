@@ -27,9 +27,8 @@ namespace ndlfs::backends::kerchunk {
 
 class ReferenceStore : public Store {
  public:
-  // Fails if the first key that begins with `prefix`, and is not that of
-  // metadata, refers to a value that cannot be read, because it is remote or
-  // outside the source tree.
+  // Checks the first key that begins with `prefix` and is no metadata. Fails if it refers to a
+  // value that cannot be read, because the value is remote or outside the source tree.
   virtual model::Result<void> CheckReachable(std::string_view prefix) const = 0;
 };
 

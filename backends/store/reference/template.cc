@@ -15,7 +15,7 @@ using model::Result;
 constexpr size_t kMaxRendered = size_t{64} << 10;
 // Templates may be evaluated again and again, also those that come to nothing.
 constexpr uint64_t kMaxEvaluated = uint64_t{256} << 10;
-// What a value takes, however short it is: it takes as long as that many bytes.
+// The cost of a value, however short it is: it takes as long as that many bytes.
 constexpr uint64_t kBytesPerValue = 12;
 constexpr int kMaxDepth = 32;  // of parentheses
 constexpr size_t kMaxWidth = 64;
@@ -326,8 +326,8 @@ class Evaluator {
     return number;
   }
 
-  // What a template that has names in it makes of values for these; it sees no
-  // other templates.
+  // Evaluates a template that has names in it, with values for these names. It sees no other
+  // templates.
   Result<TemplateValue> Call(std::string_view name) {
     if (++depth_ > kMaxDepth) return model::Limit("more than {} parentheses", kMaxDepth);
     const auto found = templates_.find(name);
@@ -404,7 +404,7 @@ class Evaluator {
 
 model::Result<std::string> Render(std::string_view text, const Templates& templates,
                                   const Variables& variables) {
-  // What takes no evaluation may be of any length.
+  // A text without expressions may be of any length.
   if (text.find("{{") == text.npos) return std::string(text);
   uint64_t budget = kMaxEvaluated;
   return Render(text, templates, variables, budget);

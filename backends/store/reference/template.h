@@ -25,11 +25,10 @@ using Templates = std::map<std::string, std::string, std::less<>>;
 using TemplateValue = std::variant<int64_t, std::string>;
 using Variables = std::map<std::string, TemplateValue, std::less<>>;
 
-// Replaces each expression in `text` by its value. If there are expressions, the
-// text may have at most 64 KiB, before and after, and Render() evaluates at most
-// 256 KiB of texts and templates for it; more is kLimit. An invalid expression is
-// kBadInput; one that Jinja may know, but this does not, is kUnsupported. Both
-// errors name the expression.
+// Replaces each expression in `text` by its value. If there are expressions, the text may have
+// at most 64 KiB, before and after, and Render() evaluates at most 256 KiB of texts and
+// templates for it; more is kLimit. An invalid expression is kBadInput; one that Jinja may
+// know, but ndlfs does not, is kUnsupported. Both errors name the expression.
 model::Result<std::string> Render(std::string_view text, const Templates& templates,
                                   const Variables& variables);
 

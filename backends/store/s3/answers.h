@@ -29,16 +29,16 @@ struct KeyPage {
   std::string next_token;             // empty: this is the last page
 };
 
-// Errors are kBadInput: the answer is no list, contradicts itself, or has something whose name
-// does not begin with `prefix`.
+// Errors are kBadInput: the answer is no list, contradicts itself, or has a name that does not
+// begin with `prefix`.
 model::Result<KeyPage> ParseListPage(std::string_view document, std::string_view prefix);
 
-// What the body of an answer with an error status says. Fields that it lacks are empty.
+// The body of an answer with an error status. Fields that it lacks are empty.
 struct ErrorAnswer {
   std::string code;           // "NoSuchKey"
   std::string message;        // for people; not quoted yet
   std::string region;         // where the bucket is, if the request went to another region
-  int64_t server_time_s = 0;  // of RequestTimeTooSkewed, since 1970; 0: not told
+  int64_t server_time_s = 0;  // with RequestTimeTooSkewed: since 1970; 0: not told
 };
 
 // nullopt if the body is no error document.

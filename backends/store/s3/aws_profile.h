@@ -14,11 +14,11 @@ namespace ndlfs::backends::s3 {
 using GetVariable = std::function<std::string(const char* name)>;
 
 // The settings of one profile in the files of the AWS tools, ~/.aws/credentials and
-// ~/.aws/config (or where AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE say). May have
-// secrets.
+// ~/.aws/config (or the files that AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE name). May
+// contain secrets.
 struct AwsProfile {
   std::string name;
-  // By name. A setting in a section of another one is "s3.endpoint_url".
+  // By name. A setting inside of a nested section has the name "s3.endpoint_url".
   std::map<std::string, std::string, std::less<>> settings;
 
   // Empty if there is no such setting.

@@ -90,7 +90,7 @@ bool IsExpired(std::string_view code) {
          code == "TokenRefreshRequired" || code == "InvalidAccessKeyId";
 }
 
-// What a person can do about an error.
+// Advice for a person about an error.
 std::string_view CureOf(std::string_view code) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kCures = {{
       {"NoSuchBucket", ": there is no such bucket; check its name, and --endpoint"},
@@ -188,7 +188,8 @@ std::string Bucket::UrlOf(const std::string& key, const std::string& query,
   return url;
 }
 
-// What was used for a request, and what an answer has told. The hooks of the request hold it.
+// The keys and the region used for one request, and what an answer has told. The hooks of the
+// request hold it.
 class Bucket::Round {
  public:
   Round(const Bucket& bucket, std::string key, std::string query)

@@ -24,24 +24,26 @@ struct Location {
   std::string bucket;
   std::string prefix;  // "a/b", without '/' at the ends; empty: the whole bucket
 };
-// kBadInput if `text` is no such URL, or its bucket or prefix has a name that cannot be.
+// kBadInput if `text` is no such URL, or the name of its bucket or its prefix is impossible.
 model::Result<Location> ParseLocation(std::string_view text);
 
 struct BucketOptions {
-  std::string endpoint = {};  // URL of the server; empty: as the AWS tools are told, or AWS
-  std::string region = {};    // empty: as the AWS tools are told, or where the bucket is
-  bool signs = true;          // no: as anybody, for public buckets
+  // The URL of the server; empty: from the settings of the AWS tools, else AWS.
+  std::string endpoint = {};
+  // Empty: from the settings of the AWS tools, else where the bucket is.
+  std::string region = {};
+  bool signs = true;  // false: anonymous, for public buckets
   bool requester_pays = false;
   GetVariable variable = GetEnvironmentVariable;
   std::function<int64_t()> now_s = {};  // seconds since 1970; empty: the clock of the system
 };
 
-// A bucket of S3, or of a server that speaks its protocol. Makes URLs, signs requests, and
-// does what answers of S3 ask for: goes to another region, uses the server's clock, renews
-// expired credentials; each once for a request. Thread-safe.
+// A bucket of S3, or of a server that speaks its protocol. Makes URLs, signs requests, and does
+// what answers of S3 demand: goes to another region, uses the server's clock, renews expired
+// credentials; each once for a request. Thread-safe.
 //
-// The bucket is part of the host's name with AWS ("virtual-host style") if its name allows
-// that, and of the path with other endpoints ("path style").
+// AWS has the bucket in the host's name ("virtual-host style"), if the name of the bucket
+// allows that. With other endpoints the bucket is in the path ("path style").
 class Bucket {
  public:
   // Sends nothing. kBadInput for an endpoint that is no URL, a region that is none, or a
@@ -55,19 +57,19 @@ class Bucket {
   const std::string& endpoint() const { return endpoint_; }
   bool is_anonymous() const { return credentials_ == nullptr; }
 
-  // A GET of the object `key`; of the bucket itself if that is empty. `query` is
-  // percent-encoded. A redirect is not followed unless it names a region. Method, range,
-  // If-Match and memory may be set; URL, headers and hooks must stay. The bucket must outlive
-  // the request.
+  // A GET of the object `key`; of the bucket itself if `key` is empty. `query` is
+  // percent-encoded. A redirect is not followed unless it names a region. The caller may set
+  // method, range, If-Match and memory, but must leave URL, headers and hooks. The bucket must
+  // outlive the request.
   HttpRequest RequestFor(std::string key, std::string query = {}) const;
 
   // As ObjectService::StateOf(). Status 403 may stand for a missing key only with the code
   // AccessDenied, or without a code: other codes are about the credentials.
   KeyState StateOf(const HttpRequest& request, const HttpResponse& response) const;
 
-  // What an answer that has no value tells: EACCES for status 401 and 403, kStale for 412 in
-  // the words of S3, EIO for others. The message has status, code and text of the error
-  // document, and what to do about it. A bucket that does not exist is an error, too.
+  // The error for an answer without a value: EACCES for status 401 and 403, kStale for 412 in
+  // the words of S3, EIO for others. The message has the status, code and text of the error
+  // document, and advice. A bucket that does not exist is an error, too.
   model::Failure ToError(const HttpResponse& response) const;
   static bool IsMissingKey(const HttpResponse& response);
 

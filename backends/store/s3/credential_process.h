@@ -15,8 +15,8 @@ namespace ndlfs::backends::s3 {
 std::optional<std::vector<std::string>> SplitCommand(std::string_view command);
 
 // Runs the command, without a shell, and returns its standard output, at most 64 KiB. Waits for
-// it at most a minute. Its errors appear in no message of this function, and its standard error
-// goes where that of this process goes.
+// it a minute at most. Messages of this function do not quote the output of the command; its
+// standard error goes where the standard error of this process goes.
 model::Result<std::string> RunCredentialProcess(std::string_view command);
 
 }  // namespace ndlfs::backends::s3

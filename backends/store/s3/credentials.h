@@ -18,7 +18,7 @@ namespace ndlfs::backends::s3 {
 // (AWS_ACCESS_KEY_ID ...), a web identity token (AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN),
 // the profile (keys, a web identity token, `credential_process`), the container
 // (AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI), and the metadata service of the
-// instance, version 2. The first place that has some decides: if they cannot be had from there,
+// instance, version 2. The first place that is configured decides: if it gives no credentials,
 // that is the error. Thread-safe.
 class CredentialProvider {
  public:
@@ -26,7 +26,7 @@ class CredentialProvider {
     GetVariable variable;                      // the environment
     std::function<int64_t()> now_s;            // seconds since 1970
     std::shared_ptr<const HttpClient> client;  // asks STS and metadata services
-    std::string region = "us-east-1";          // whose STS is asked
+    std::string region = "us-east-1";          // the STS of this region is asked
   };
   explicit CredentialProvider(Options options);
 

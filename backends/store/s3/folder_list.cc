@@ -12,7 +12,7 @@
 namespace ndlfs::backends::s3 {
 namespace {
 
-// What a key or a prefix is called in its folder; empty for a name that no file can have.
+// The name of a key or a prefix in its folder; empty for a name that no file can have.
 std::string NameOf(std::string_view key, std::string_view folder) {
   std::string_view name = key.substr(folder.size());
   if (name.ends_with('/')) name.remove_suffix(1);

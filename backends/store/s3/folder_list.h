@@ -11,15 +11,14 @@
 
 namespace ndlfs::backends::s3 {
 
-// What to ask a bucket for to get the names directly below `folder`, which is empty or ends in
-// '/', from `start` on; percent-encoded.
+// The query with which a bucket lists the names directly below `folder`, which is empty or ends
+// in '/', from `start` on; percent-encoded.
 std::string ListQuery(std::string_view folder, const PageStart& start, unsigned most_names);
 
-// Makes a page of names out of the answer. Names that cannot be those of files ("", ".", "..",
-// or with a NUL) are left out; so are the objects that stand for folders themselves
-// ("folder/"). A prefix is a directory, also if there is an object of the same name. No name is
-// on two pages: a server that goes back in the order is an error, which bounds the memory for a
-// list of any length.
+// Makes a page of names out of the answer. Leaves out names that no file can have ("", ".",
+// "..", or with a NUL), and objects that stand for folders themselves ("folder/"). A prefix is
+// a directory, even if there is an object of the same name. No name is on two pages: a server
+// that goes back in the order is an error, which bounds the memory for a list of any length.
 model::Result<ListPage> ToNamePage(KeyPage list, std::string_view folder,
                                    const PageStart& start);
 

@@ -75,7 +75,7 @@ class S3Service final : public ObjectService {
   bool lists_are_complete() const override { return true; }
 
  private:
-  // What all keys below the folder at a path begin with.
+  // The beginning of all keys below the folder at a path.
   std::string FolderKey(std::string_view path) const {
     std::string key = JoinKey(prefix_, path);
     if (!key.empty()) key += '/';

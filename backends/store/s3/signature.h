@@ -12,8 +12,8 @@
 
 namespace ndlfs::backends::s3 {
 
-// What a signature is made with. Secret: `secret_key` and `session_token` must not get into
-// messages, logs or control files.
+// The keys of a signature. Secret: `secret_key` and `session_token` must not get into messages,
+// logs or control files.
 struct Credentials {
   std::string access_key = {};
   std::string secret_key = {};
@@ -34,9 +34,9 @@ struct RequestToSign {
   // As in the header "Host": with the port, unless it is the default one of the scheme.
   std::string_view host;
   // Percent-encoded, from the first '/' on. It is signed as it is, because S3 does not encode
-  // the path another time.
+  // the path a second time.
   std::string_view path;
-  // What follows '?' in the URL, percent-encoded, in any order.
+  // The part of the URL after '?', percent-encoded, in any order.
   std::string_view query;
   // Headers that are signed besides "host" and those that Sign() adds. Servers may refuse
   // requests with headers "x-amz-..." that are not signed.

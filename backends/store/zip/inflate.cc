@@ -63,7 +63,7 @@ class InflateReader::Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Of the value, inflated so far.
+  // How many bytes of the value have been inflated so far.
   uint64_t position() const { return position_; }
 
   // Null if there is no memory.

@@ -22,7 +22,8 @@ struct DeflatedRange {
   };
   uint64_t offset = 0;  // in the file
   uint64_t compressed_size = 0;
-  // With a wrapper, more bytes may follow. Nobody reads them, nor the checksum behind them.
+  // The inflated size. With a wrapper, there may be more bytes behind it; these, and the
+  // checksum behind them, are not read.
   uint64_t size = 0;
   uint32_t crc32 = 0;  // without a wrapper
   Wrapper wrapper = Wrapper::kNone;
@@ -38,16 +39,15 @@ uint32_t ZipCrc(uint32_t crc, ConstByteSpan bytes);
 model::Result<void> CheckCrc(uint32_t stored, uint32_t found);
 
 // Inflates a whole value without a wrapper into `out`, which must have the size of the value.
-// kCorrupt if the size or the checksum is another one.
+// kCorrupt if the size or the checksum is wrong.
 model::Result<void> InflateAll(const Store& file, const DeflatedRange& range, ByteSpan out);
 
-// Reads any part of a deflated value. A deflated stream can only be inflated
-// from its beginning. So the reader keeps the state of the decompressor at some
-// places on the way, and where the last read ended. A value that is read in
-// sequence is inflated once; a read of an earlier part begins at the nearest
-// place before it. Takes up to 3 MiB. Thread-safe: one thread at a time
-// inflates new data, while others read parts that were inflated before. The
-// read that reaches the end verifies the checksum.
+// Reads any part of a deflated value. A deflated stream can only be inflated from its
+// beginning. So the reader keeps the state of the decompressor at some places on the way, and
+// where the last read ended. Reading a value in sequence inflates it once; a read of an earlier
+// part begins at the nearest kept place before it. Takes up to 3 MiB. Thread-safe: one thread
+// at a time inflates new data, while others read parts that were inflated before. The read that
+// reaches the end verifies the checksum.
 class InflateReader {
  public:
   InflateReader(std::shared_ptr<const Store> file, const DeflatedRange& range);
@@ -71,8 +71,8 @@ class InflateReader {
   // The lock of the one reader that inflates new data; taken before mutex_.
   model::Mutex extending_;
   mutable model::Mutex mutex_;
-  // States of the decompressor, sorted by position. All are milestones,
-  // `spacing_` bytes apart; the last one need not be.
+  // States of the decompressor, sorted by position. They are milestones, `spacing_` bytes
+  // apart, except perhaps the last one.
   std::vector<std::unique_ptr<Stream>> kept_ GUARDED_BY(mutex_);
   bool last_is_milestone_ GUARDED_BY(mutex_) = true;
 };

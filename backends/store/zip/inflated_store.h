@@ -24,8 +24,8 @@ model::Result<Bytes> InflateBeginning(const Store& file, const CompressedRange& 
 
 // A store whose value "" is the first `size` bytes that such a range inflates to. `file` must
 // keep to one version of its value "". Any part can be read: see InflateReader. kCorrupt if the
-// range is too short to inflate to `size` bytes. If it inflates to less, reads of what is
-// missing fail.
+// compressed range is too short to inflate to `size` bytes. If it inflates to less, reads of
+// the missing bytes fail.
 model::Result<std::shared_ptr<const Store>> MakeInflatedStore(std::shared_ptr<const Store> file,
                                                               const CompressedRange& range,
                                                               uint64_t size);

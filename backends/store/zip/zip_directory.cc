@@ -19,7 +19,7 @@ using model::BadInput;
 using model::Quote;
 
 constexpr uint64_t kMaxDirectorySize = uint64_t{128} << 20;
-// What is kept of a directory takes as much again, while it is read.
+// While a directory is read, the kept records take as much memory again.
 constexpr uint64_t kBytesOfDirectory = 2;
 constexpr uint64_t kMaxProbed = uint64_t{16} << 20;
 constexpr size_t kMaxNameSize = 4096;
@@ -65,7 +65,7 @@ bool Begins(ConstByteSpan bytes, std::string_view signature) {
   return AsText(bytes).substr(0, signature.size()) == signature;
 }
 
-// What the end of an archive says about its directory.
+// The end of an archive, which tells where its directory is.
 struct End {
   uint64_t count = 0;
   uint64_t size = 0;
@@ -138,9 +138,8 @@ model::Result<End> ParseEnd64(ConstByteSpan record, uint64_t position, const End
   return end64;
 }
 
-// The 64-bit record, if there is a locator for it in front of `end`. What was
-// put before the archive moves the record away from where the locator says,
-// but not from the locator.
+// Reads the 64-bit record, if there is a locator for it in front of `end`. Bytes put before the
+// archive move the record away from the place in the locator, but not away from the locator.
 model::Result<End> PreferEnd64(const Store& file, const End& end) {
   if (end.position < kLocator64Size + kEnd64Size) return end;
   const uint64_t locator_position = end.position - kLocator64Size;
@@ -398,8 +397,8 @@ void ZipDirectory::LeaveOut(std::string_view name) {
                   Quote(name)));
 }
 
-// What is written again is appended, and what was there before stays: as for
-// other readers, the last one counts.
+// A program that writes a member again appends it, and the earlier one stays. As for other
+// readers, the last one counts.
 void ZipDirectory::DropEarlier() {
   size_t kept = 0;
   for (size_t i = 0; i < records_.size(); ++i) {
@@ -421,7 +420,7 @@ std::string_view FirstZipName(std::string_view head) {
 
 model::Result<bool> ZipDirectory::AnyName(
     const Store& file, const std::function<bool(std::string_view)>& matches) {
-  // What the file is like means no.
+  // An error that is about the contents of the file means no.
   const auto no = [](const model::Error& error) -> model::Result<bool> {
     if (error.is_transient()) return model::Propagate(error);
     return false;

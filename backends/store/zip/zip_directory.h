@@ -35,9 +35,9 @@ struct ZipMember {
   uint16_t flags = 0;
 };
 
-// The name that the stored `name` of a member stands for: archivers also write "./a", "/a" and
-// "a//b" for paths within the archive, and, if `has_backslashes`, "a\\b". nullopt for a name
-// that is none, or that would climb out.
+// The path within the archive that the stored `name` of a member stands for: archivers also
+// write "./a", "/a" and "a//b", and, if `has_backslashes`, "a\\b". nullopt if the name is
+// empty, or would lead out of the archive.
 std::optional<std::string> SoundZipName(std::string_view name, bool has_backslashes);
 
 // The name of the member that an archive begins with, as far as `head` has all of it (APPNOTE
@@ -71,7 +71,7 @@ class ZipDirectory {
 
   // Whether names have '\\' between folders: no name has '/', and some have '\\'.
   bool has_backslashes() const { return has_backslashes_; }
-  // How many members are left out for their names, and one line for each of the first.
+  // How many members are left out because of their names, and one line for each of the first.
   uint64_t left_out() const { return left_out_; }
   const std::vector<std::string>& notes() const { return notes_; }
 

@@ -13,23 +13,21 @@
 
 namespace ndlfs::backends {
 
-// The members of a ZIP archive, stored or deflated; their names are the keys.
-// Stored members are read in place, by any number of threads at once. A
-// deflated member costs least if it is read as a whole, and less in sequence
-// than at random (see InflateReader).
+// The members of a ZIP archive, stored or deflated; their names are the keys. Stored members
+// are read in place, by any number of threads at once. A deflated member costs least if it is
+// read as a whole, and less in sequence than at random (see InflateReader).
 //
-// Names that archivers write otherwise than the standard says ("./a", "/a", "a//b", and "a\\b"
-// in an archive without '/') are read as they are meant.
+// Some archivers write names in other ways than the standard says ("./a", "/a", "a//b", and
+// "a\\b" in an archive without '/'). The store reads them as the paths that they mean.
 //
-// If several members have the same name, the last one in the directory counts. A
-// member that is encrypted, or compressed by another method, is refused when it
-// is read.
+// If several members have the same name, the last one in the directory counts. A member that is
+// encrypted, or compressed by another method, is refused when it is read.
 //
-// The checksum of a stored member is compared where it is read as a whole, and by
-// VerifyValue(); that of a deflated member wherever it is read to its end.
+// The checksum of a stored member is compared when the member is read as a whole, and by
+// VerifyValue(); that of a deflated member whenever it is read to its end.
 //
-// The store has the members that the archive had when it was opened. After a
-// change of the file, reads fail with kStale.
+// The store has the members that the archive had when it was opened. After a change of the
+// file, reads fail with kStale.
 class ZipStore final : public Store, public PartialListing, public ValueChecksums {
  public:
   // `file` has the archive as its value at "".

@@ -19,15 +19,14 @@ class App;
 namespace ndlfs::fs {
 
 struct Command {
-  // Does the work; called after the command line has been parsed. The value is
-  // the exit status of the process; an error is printed as one line, and the
-  // status is 1.
+  // Does the work; called after the command line has been parsed. The value is the exit status
+  // of the process. An error is printed as one line, and the status is 1.
   using Body = std::function<model::Result<int>()>;
 
   std::string_view name;
   std::string_view summary;  // for `ndlfs --help`: one line
-  // Adds options and arguments to `app`, which outlives the body. Callbacks
-  // throw CLI::ValidationError for what is wrong in the command line.
+  // Adds options and arguments to `app`, which outlives the body. Callbacks throw
+  // CLI::ValidationError for mistakes in the command line.
   Body (*prepare)(CLI::App& app);
 };
 
@@ -46,7 +45,8 @@ extern const Command kCompletionCommand;
 
 // All of them, in the order of `ndlfs --help`.
 std::span<const Command* const> AllCommands();
-// The command line of `command`, without what RunCommandLine() adds to parse it.
+// Sets up the command line of `command`, without the parts that RunCommandLine() adds to parse
+// it.
 void SetUpApp(CLI::App& app);
 
 // Checks stores as `ndlfs check SOURCE...` does. The value is its exit status.

@@ -12,13 +12,13 @@ class App;
 
 namespace ndlfs::fs {
 
-// All of these let `app` write to `options`, which must outlive it.
+// These functions let `app` write to `options`, which must outlive it.
 
 void AddSource(CLI::App& app, MountOptions& options);
 void AddMountPoint(CLI::App& app, MountOptions& options);
 
-// -o LIST, which may occur several times. `tolerant` says whether unknown options in
-// the list are ignored; it is read when the list is.
+// -o LIST, which may occur several times. `tolerant`: unknown options in the list are ignored.
+// It is read when the list is parsed.
 void AddOptionLists(CLI::App& app, MountOptions& options, const bool& tolerant);
 
 // --ca-file FILE and the other options about sources that are URLs.

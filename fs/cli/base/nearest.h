@@ -7,11 +7,11 @@
 
 namespace ndlfs::fs {
 
-// The candidate that `word` is most likely a slip of, by
-// model::SpellingDistance; empty where none is near.
+// The candidate that `word` most likely misspells, by model::SpellingDistance; empty if none is
+// near.
 std::string_view Nearest(std::string_view word, std::span<const std::string_view> candidates);
 
-// " (did you mean WORD?)", or nothing where no candidate is near.
+// " (did you mean WORD?)", or nothing if no candidate is near.
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates);
 
 }  // namespace ndlfs::fs

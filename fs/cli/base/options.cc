@@ -438,7 +438,7 @@ Result<void> ApplyItem(std::string_view item, Unknown unknown, MountOptions& opt
 
 std::span<const MountOption> AllMountOptions() { return kMountOptions; }
 
-// What --as takes: the short names of the files that hold the data of a group.
+// The values of --as: the short names of the files that hold the data of a group.
 static std::vector<std::string_view> GroupViewNames() {
   std::vector<std::string_view> names;
   for (const GroupViewKind* kind : GroupViewKinds()) {

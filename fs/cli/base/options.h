@@ -16,9 +16,9 @@ namespace ndlfs::fs {
 
 struct MountOption {
   std::string_view name;      // with hyphens; -o takes underscores as well
-  std::string_view argument;  // what its value is called; empty for a switch
+  std::string_view argument;  // the name of its value; empty for a switch
   std::string_view help;      // for --help: one line
-  // Whether it is about sources that are URLs: commands without a mount have it, too.
+  // Whether the option is about sources that are URLs. Commands without a mount have it, too.
   bool is_remote;
   // Gets "" for a switch. The error does not name the option.
   model::Result<void> (*set)(MountOptions& options, std::string_view value);
@@ -27,16 +27,16 @@ struct MountOption {
 // In the order of --help.
 std::span<const MountOption> AllMountOptions();
 
-// The values of an option of any command, where there are not many: those of
-// --log-level and the like. Without the hyphens: "log-level".
+// The values of an option of any command, if there are few: those of --log-level and the like.
+// `name` has no leading hyphens: "log-level".
 std::vector<std::string_view> OptionChoices(std::string_view name);
 
 // What to do with an unknown option in a list: mount(8) may ask for tolerance.
 enum class Unknown { kRefuse, kIgnore };
 
-// Applies what follows -o: "allow_other,cache_size=1GiB". Options that mount(8)
-// understands itself, or that say what is true of every ndlfs mount, are
-// passed over. A comma in a value is written `\,`. Errors are kBadInput.
+// Applies the list after -o: "allow_other,cache_size=1GiB". Passes over options that mount(8)
+// itself understands, and options that hold for every ndlfs mount anyway. A comma in a value is
+// written `\,`. Errors are kBadInput.
 model::Result<void> ApplyOptionList(std::string_view list, Unknown unknown,
                                     MountOptions& options);
 

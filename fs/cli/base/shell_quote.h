@@ -8,7 +8,7 @@
 
 namespace ndlfs::fs {
 
-// As a word in single quotes: "don't" is 'don'\''t'.
+// `text` as a word in single quotes: "don't" becomes 'don'\''t'.
 inline std::string ShellQuote(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
@@ -21,7 +21,7 @@ inline std::string ShellQuote(std::string_view text) {
   return out + "'";
 }
 
-// As one word of a command line: in quotes only where it needs them.
+// `word` as one word of a command line, in quotes only if it needs them.
 inline std::string QuotedForShell(std::string_view word) {
   constexpr std::string_view kPlain = "_./:=@%+,-";
   const auto is_plain = [&](unsigned char c) {

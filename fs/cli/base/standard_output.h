@@ -6,8 +6,8 @@
 
 namespace ndlfs::fs {
 
-// Writes all of `bytes` to standard output. The error of a pipe that nobody
-// reads has the errno EPIPE.
+// Writes all of `bytes` to standard output. If nobody reads the pipe any more, the error has
+// the errno EPIPE.
 model::Result<void> WriteStandardOutput(backends::ConstByteSpan bytes);
 
 }  // namespace ndlfs::fs

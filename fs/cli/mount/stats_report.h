@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What `ndlfs stats` shows of the numbers in .ndlfs/stats.json.
+// The output of `ndlfs stats`, made from the numbers in .ndlfs/stats.json.
 #pragma once
 
 #include <map>
@@ -30,12 +30,12 @@ struct MountStats {
   };
   std::vector<SlowRequest> slow_requests;  // the slowest first
 
-  // 0 where the mount is of another version, and has no such number.
+  // 0 if the mount is of another version, and has no such number.
   double operator[](std::string_view name) const;
 };
 model::Result<MountStats> ParseMountStats(std::string_view json);
 
-// What does not change.
+// Facts about a mount that do not change.
 struct MountFacts {
   std::string source;
   std::string mountpoint;
@@ -53,8 +53,8 @@ std::vector<std::string> StatsScreen(const MountFacts& facts, const MountStats& 
 std::string StatsHeader();
 std::string StatsLine(const MountStats& before, const MountStats& now);
 
-// The time that a part `share` of these requests did not exceed, in seconds, to the
-// precision of the classes of RequestTimes; 0 where there were none.
+// The time, in seconds, that a part `share` of these requests did not exceed, to the precision
+// of the classes of RequestTimes; 0 if there were none.
 double QuantileOf(const RequestTimes::Snapshot& times, double share);
 
 }  // namespace ndlfs::fs

@@ -131,7 +131,7 @@ std::string SummaryAsJson(const CheckSummary& summary) {
 }  // namespace
 
 void CheckSummary::Add(const StoreReport& report) {
-  // What has no format is a directory that cannot be read.
+  // A report without a format is about a directory that cannot be read.
   stores += !report.format.empty();
   arrays += report.arrays;
   chunks += report.chunks;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What `ndlfs check` says: progress, each store, and a summary.
+// The texts of `ndlfs check`: progress, each store, and a summary.
 #pragma once
 
 #include <cstdint>

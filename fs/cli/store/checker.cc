@@ -25,7 +25,7 @@ constexpr uint64_t kCheckCacheSize = uint64_t{256} << 20;
 // Finding out what there is to do is not to run ahead by more than memory has
 // room for.
 constexpr size_t kMaxQueue = 16384;
-// What a thread takes at a time, in the unit of ArrayCheck::part_cost().
+// How much work a thread takes at a time, in the unit of ArrayCheck::part_cost().
 constexpr uint64_t kBatchCost = uint64_t{2} << 20;
 constexpr int kMaxDepth = 512;
 constexpr auto kTick = std::chrono::milliseconds(100);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads and decodes every chunk of every array of the stores that it is given,
-// on several threads: what `ndlfs check` does.
+// Reads and decodes every chunk of every array of the given stores, on several threads, for
+// `ndlfs check`.
 #pragma once
 
 #include <atomic>
@@ -21,14 +21,14 @@
 
 namespace ndlfs::fs {
 
-// What is wrong in a store, and where.
+// A defect of a store, and its place.
 struct Finding {
-  std::string path;  // of the object; "/" also for the store as such
+  std::string path;  // the object; "/" also for the store as such
   uint64_t part = 0;
   std::string reason;  // names chunk and file
 };
 
-// All findings of one kind; of very many only the first are kept.
+// All findings of one kind. If there are very many, only the first are kept.
 struct Findings {
   static constexpr size_t kMaxKept = 1000;
 
@@ -38,7 +38,7 @@ struct Findings {
   void Add(Finding finding);
 };
 
-// What an error in reading a store says of it.
+// The meaning of an error in reading a store.
 enum class Verdict {
   kDamaged,     // its bytes are not what they should be
   kUnreadable,  // the system did not give them: no permission, a failing disk
@@ -50,7 +50,7 @@ struct StoreReport {
   std::string location;
   std::string format;
   uint64_t arrays = 0;
-  uint64_t chunks = 0;  // that were looked at, the absent ones included
+  uint64_t chunks = 0;  // checked so far, including absent ones
   uint64_t absent = 0;
   uint64_t bytes = 0;  // decoded
   // Chunks, objects and stores.
@@ -61,23 +61,22 @@ struct StoreReport {
   bool complete = false;  // false: stopped before all of it was checked
 };
 
-// For one run. Thread-safe, but for Run().
+// For one run. Thread-safe, except for Run().
 class Checker {
  public:
   struct Options {
     unsigned threads = 0;  // 0: one a core
     uint64_t max_chunk_size = uint64_t{1} << 30;
   };
-  // Gets each store once, in the order in which they were given, from one
-  // thread at a time.
+  // Gets each store once, in the order in which they were given, on one thread at a time.
   using OnStore = std::function<void(const StoreReport&)>;
 
   Checker(const Options& options, OnStore on_store);
 
   // Finds stores: calls `add` for each until that is false.
   using Walk = std::function<void(const std::function<bool(FoundStore)>& add)>;
-  // Checks what `walk` finds; `tick` is called ten times a second meanwhile.
-  // Then stores that were begun, but not finished, are reported too.
+  // Checks the stores that `walk` finds; calls `tick` ten times a second meanwhile. Then
+  // reports stores as well that were begun, but not finished.
   void Run(const Walk& walk, const std::function<void()>& tick);
 
   // Makes Run() return soon, after the chunks that are being decoded. May be
@@ -90,7 +89,8 @@ class Checker {
     uint64_t chunks = 0;
     uint64_t damaged = 0;
     uint64_t bytes = 0;
-    // Work done and known of, in the same unit; all of it once `all_found`.
+    // Work that is done and work that is known, in the same unit; the latter is all of it once
+    // `all_found`.
     double done = 0;
     double total = 0;
     bool all_found = false;
@@ -100,14 +100,14 @@ class Checker {
  private:
   struct Store;
   using StorePtr = std::shared_ptr<Store>;
-  // One array, from the part that is next.
+  // One array, and the parts of it that are still to be read.
   struct Array {
     StorePtr store;
     std::string path;
     std::shared_ptr<const backends::ArraySource> source;
     std::shared_ptr<const cache::ArrayCheck> check;
     uint64_t next = 0;
-    // The parts to read, if these are not all: a listing tells that the others are absent.
+    // The parts to read, if not all: a listing tells that the others are absent.
     std::shared_ptr<const std::vector<uint64_t>> stored = nullptr;
 
     uint64_t part_count() const { return stored ? stored->size() : check->part_count(); }
@@ -121,7 +121,7 @@ class Checker {
   bool WaitForTick() EXCLUDES(mutex_);
   bool Add(const FoundStore& found) EXCLUDES(mutex_);
   void TakeStock(const StorePtr& store, const FoundStore& found) EXCLUDES(mutex_);
-  // Takes stock of all objects below `path`.
+  // Adds all objects below `path` to the work.
   void AddObjects(const StorePtr& store, const backends::Hierarchy& hierarchy,
                   const std::string& path, int depth) EXCLUDES(mutex_);
   void AddChildren(const StorePtr& store, const backends::Hierarchy& hierarchy,
@@ -136,7 +136,7 @@ class Checker {
   void Work() EXCLUDES(mutex_);
   bool TakeBatch(Batch& batch) EXCLUDES(mutex_);
   void RunBatch(const Batch& batch) EXCLUDES(mutex_);
-  // One of the tasks of a store is done.
+  // Called when one of the tasks of a store is done.
   void Finish(const StorePtr& store, bool cut_short) EXCLUDES(mutex_);
   void ReportFinished() EXCLUDES(mutex_);
   void Report(StoreReport& report) const;
@@ -148,11 +148,11 @@ class Checker {
 
   model::Mutex report_mutex_;  // taken before mutex_: keeps reports in order
   mutable model::Mutex mutex_;
-  model::CondVar changed_;                          // queue, or the number of those at work
-  std::deque<Array> queue_ GUARDED_BY(mutex_);      // arrays with parts left to do
+  model::CondVar changed_;                      // the queue, or the number of threads at work
+  std::deque<Array> queue_ GUARDED_BY(mutex_);  // arrays with parts left to do
   std::deque<StorePtr> stores_ GUARDED_BY(mutex_);  // not reported yet, in order
   Progress progress_ GUARDED_BY(mutex_);
-  unsigned working_ GUARDED_BY(mutex_) = 0;  // threads, the one that walks included
+  unsigned working_ GUARDED_BY(mutex_) = 0;  // threads, including the one that walks
 };
 
 }  // namespace ndlfs::fs

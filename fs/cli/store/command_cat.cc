@@ -192,7 +192,7 @@ int WrongWords(std::string_view message) {
   return kWrongCommandLine;
 }
 
-// Whether more than one object may be meant where no path says which.
+// Whether the store has several objects to choose from, if no path says which.
 bool HasChoice(const OpenedStore& store) {
   const auto node = store.hierarchy->Load(store.object);
   return node && (*node)->is_group();

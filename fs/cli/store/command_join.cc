@@ -160,8 +160,8 @@ class LargeArrays {
     for (const PartPlace& part : parts) paths_.push_back(part.path);
   }
 
-  // What differs in the array at `path`, or why that is not known; nullopt where nothing does.
-  // `node` is the array in the first store.
+  // Describes the difference between the arrays at `path`, or why it is not known; nullopt if
+  // there is none. `node` is the array in the first store.
   Result<std::optional<std::string>> FindDifference(const std::string& path,
                                                     const backends::Node& node) const {
     constexpr uint64_t kMostBytes = uint64_t{16} << 20;
@@ -315,8 +315,8 @@ class StackedStores {
   }
 
  private:
-  // Of the stores, those that are the same in all. Says which are not: they may tell where an
-  // image lies.
+  // The attributes that are the same in all stores. Notes those that differ, because they may
+  // say where an image lies.
   Result<std::vector<model::Attribute>> CommonAttributes() const {
     NDLFS_TRY(const auto first, stores_->Load(parts_.front().path, "/"));
     std::vector<model::Attribute> common = first->attributes();

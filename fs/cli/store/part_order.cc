@@ -15,8 +15,7 @@ constexpr double kRounding = 1e-3;
 
 bool AreClose(double a, double b) { return std::abs(a - b) <= kRounding * std::abs(a); }
 
-// The distance that most neighbours have, also those of which each is in another part; 0 if
-// there is none.
+// The distance between most neighbours, including neighbours in two parts; 0 if there is none.
 double CommonStep(const std::vector<PartPlace>& parts) {
   std::map<double, size_t> counts;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -28,7 +27,8 @@ double CommonStep(const std::vector<PartPlace>& parts) {
   return most == counts.end() ? 0 : most->first;
 }
 
-// What is between two neighbours; `sign` is that of the direction. Empty if nothing is wrong.
+// The defect between two neighbours: a gap, an overlap or the like. `sign` is that of the
+// direction. Empty if nothing is wrong.
 std::string_view Between(const PartPlace& a, const PartPlace& b, double step, double sign) {
   const double distance = sign * (*b.first - *a.last);
   if (*a.first == *b.first && *a.last == *b.last) return "duplicate";

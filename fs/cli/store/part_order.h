@@ -10,19 +10,20 @@
 
 namespace ndlfs::fs {
 
-// A store, and where it lies along the dimension of the join.
+// A store, and its place along the dimension of the join.
 struct PartPlace {
   std::string name;  // relative to the folder of the document
   std::string path;  // in the source
   // The coordinates along the dimension; times in nanoseconds. nullopt if the store has none.
   std::optional<double> first = std::nullopt;
   std::optional<double> last = std::nullopt;
-  // The distance of its neighbours; nullopt if it has less than two, or different distances.
+  // The distance between neighbours; nullopt if there are fewer than two coordinates, or
+  // different distances.
   std::optional<double> step = std::nullopt;
   // The largest of these distances, which differ between months; 0 if there is none.
   double longest = 0;
 
-  // Sets these. Coordinates that are not finite are none.
+  // Sets the fields above. Ignores coordinates if one is not finite.
   void SetCoordinates(std::span<const double> coordinates);
 };
 

@@ -31,8 +31,8 @@ bool IsBelow(const path& inner, const path& outer) {
   return !relative.empty() && *relative.begin() != "..";
 }
 
-// What died is the mount of ndlfs that is nearest above the path; where links
-// lead into it, there is none above.
+// The error for a mount that has died: the nearest mount of ndlfs above the path. If links lead
+// into it, there is none above.
 model::Failure DeadMount(const std::string& given) {
   const path whole = std::filesystem::absolute(given).lexically_normal();
   std::string command = "fusermount3 -u";
@@ -87,7 +87,7 @@ bool IsStoreFolder(const path& folder) {
          (LinkStatus(folder / ".ndl.yaml") || LinkStatus(folder / "error.txt"));
 }
 
-// What `.source` in the folder of a store leads to.
+// Follows `.source` in the folder of a store.
 Result<SourcePath> FollowSource(const path& folder, const path& mountpoint,
                                 const path& source) {
   const SourcePath same = Below(source, source / folder.lexically_relative(mountpoint));
@@ -100,7 +100,7 @@ Result<SourcePath> FollowSource(const path& folder, const path& mountpoint,
   return IsBelow(real, source) ? Below(source, real) : same;
 }
 
-// Of a directory in a mount.
+// Finds a directory in a mount.
 Result<SourcePath> FindInMount(const path& real, const path& mountpoint, const path& source) {
   std::vector<std::string> folders;
   for (path folder = real;; folder = folder.parent_path()) {

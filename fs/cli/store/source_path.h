@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where a path on the command line leads to, for the commands that need no
-// mount but may be given a path inside one.
+// Finds the source of a path on the command line, for commands that need no mount but may get a
+// path inside of one.
 #pragma once
 
 #include <string>
@@ -14,25 +14,25 @@ namespace ndlfs::fs {
 
 // A file or directory of a source.
 struct SourcePath {
-  // A directory, absolute and without symbolic links; nothing outside is read.
+  // A directory, absolute and without symbolic links. Nothing outside of it is read.
   std::string root;
   std::string path;  // below it; "" is the directory itself
-  // Of a path inside a mount that leads into a store: the names of the folders
-  // below the folder of that store, which `path` is.
+  // For a path inside a mount that leads into a store: `path` is the store, and these are the
+  // names of the folders below the folder of that store.
   std::vector<std::string> folders;
-  // Whether `root` is what a mount shows, and not just the directory that holds the path.
+  // Whether `root` is the source of a mount, and not just the directory that holds the path.
   bool is_mounted = false;
 };
 
-// `given` may be spelled in any way ("." and links too). For a folder inside a
-// mount of ndlfs the result is what that folder shows of the source, read
-// through `.ndlfs/source` of the mount; for anything else, the directory that
-// holds it, and its name. A mount that has died is an error that says so.
+// `given` may be spelled in any way ("." and links too). For a folder inside a mount of ndlfs,
+// returns the part of the source that the folder shows, read through `.ndlfs/source` of the
+// mount. For any other path, returns the directory that holds it, and its name. A mount that
+// has died is an error that says so.
 model::Result<SourcePath> FindSourcePath(const std::string& given);
 
-// The same path below "/": for a description (Format::describes_others()), as the person who
-// names it on a command line has chosen no directory to stay in. In a mount, that directory is
-// the source of the mount, and the path stays as it is.
+// The same path below "/". For a description (Format::describes_others()): a person who names
+// it on a command line has chosen no directory to stay in. In a mount the user has: the source
+// of the mount, so the path stays as it is.
 SourcePath WidenForDescription(SourcePath place);
 
 }  // namespace ndlfs::fs

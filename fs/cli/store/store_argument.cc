@@ -71,7 +71,7 @@ Result<std::string> NameOf(const Hierarchy& hierarchy, const std::string& group,
 
 // `target`, relative to the folder of the store at `path`, as parts of a path
 // below the root; nullopt if it leads out of that.
-std::optional<Names> ResolveBeside(const std::string& path, const std::string& target) {
+std::optional<Names> ResolveNextTo(const std::string& path, const std::string& target) {
   Names parts = SplitNames(path);
   for (std::string& part : SplitNames(target)) {
     if (part == ".") continue;
@@ -111,7 +111,7 @@ Result<OpenedStore> FollowLink(const OpenedStore& store, const std::string& targ
   }
   const std::string link =
       fmt::format("{}: {}: the link to {}", store.where, store.object, model::Quote(target));
-  const auto parts = ResolveBeside(store.path, target);
+  const auto parts = ResolveNextTo(store.path, target);
   if (!parts) {
     return model::BadInput("{} leads out of {}", link, model::Quote(store.source->name()));
   }
@@ -228,7 +228,7 @@ model::Error WithNearestName(const model::Error& error, const OpenedStore& store
   }
   const std::string_view nearest = Nearest(model::BaseName(store.object), candidates);
   if (nearest.empty()) {
-    // Of a link that leads nowhere, the link is what is wrong.
+    // If a link leads nowhere, the link is the mistake, and not the name of the array.
     const std::string arrays = store.is_linked ? "" : ArraysOf(store);
     if (arrays.empty()) return error;
     return error.WithMessage(fmt::format("{}; the store has {}", error.message(), arrays));

@@ -17,38 +17,37 @@
 namespace ndlfs::fs {
 
 struct OpenedStore {
-  std::string where;  // for messages: as it was named, and where links led
+  std::string where;  // for messages: the name that was given, and the targets of links
   std::string name;   // of the file or directory
   std::shared_ptr<const backends::Hierarchy> hierarchy;
-  // Where it is; links of the store are followed into other stores of `source`.
+  // The place of the store. Links of the store are followed into other stores of `source`.
   std::shared_ptr<const backends::Source> source;
   std::string path;
-  // The object that was named: "/", but for a folder inside a mount.
+  // The object that was named: "/", except for a folder inside a mount.
   std::string object = "/";
   bool is_linked = false;  // FollowLinks() has followed a link to `object`
 };
 
-// Opens the store at `path`: a file or directory, or a folder inside a mount,
-// however it is spelled ("." and links too); or a URL, which `access` is about.
-// kUnsupported where there is something else.
+// Opens the store at `path`: a file or directory, or a folder inside a mount, however it is
+// spelled ("." and links too); or a URL, for which `access` is. kUnsupported if there is
+// something else.
 model::Result<OpenedStore> OpenStore(const std::string& path, const RemoteAccess& access = {});
 
-// The object at `path` of `store`, seen from `store.object`. Soft, hard and
-// external links on the way and at the end are followed, so that no link
-// remains in `object` of the result, which is another store where an external
-// link led to one. It is not said that there is such an object. Links in a loop,
-// and links that lead out of the source, are errors.
+// The object at `path` of `store`, seen from `store.object`. Follows soft, hard and external
+// links on the way and at the end, so that no link remains in `object` of the result. If an
+// external link leads to another store, the result is that store. Does not check that there is
+// such an object. Links in a loop, and links that lead out of the source, are errors.
 model::Result<OpenedStore> FollowLinks(const OpenedStore& store, std::string_view path);
 
-// The same error; where it says that there is no `store.object`, with the name
-// in the same group that is nearest.
+// Returns the same error. If it says that there is no `store.object`, adds the nearest name in
+// the same group.
 model::Error WithNearestName(const model::Error& error, const OpenedStore& store);
 
 // The path names of the first arrays of a store, for a message: "/lat, /lon and others"; empty
-// where there is none. Looks at some of its objects.
+// if there is none. Looks at some of its objects.
 std::string ArraysOf(const OpenedStore& store);
-// The path, below `store.object`, of the only array there beside coordinates; nullopt if there
-// are more, or a few looks do not tell.
+// The path, below `store.object`, of the only array there that is no coordinate; nullopt if
+// there are several, or if a few looks do not tell.
 std::optional<std::string> OnlyArrayOf(const OpenedStore& store);
 
 // The path name of the object whose folder in a mount is at `folders` below

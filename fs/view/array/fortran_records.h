@@ -14,8 +14,9 @@ namespace ndlfs::fs {
 inline constexpr uint64_t kMostInSubrecord = (uint64_t{1} << 31) - 9;
 
 // One record with all bytes of `elements`, little-endian. A marker of 4 bytes with their number
-// stands before and behind it. A record of more than `most` bytes is divided: the marker before
-// a part is negative if another part follows, that behind it if one came before.
+// stands before and behind it. A record of more than `most` bytes is divided into parts: the
+// marker before a part is negative if another part follows, and the marker behind it if another
+// part precedes.
 std::vector<Segment> MakeFortranRecord(const Elements& elements,
                                        uint64_t most = kMostInSubrecord);
 

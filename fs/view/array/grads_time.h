@@ -11,15 +11,15 @@
 namespace ndlfs::fs {
 
 // "06:00Z01jan2000 6hr": the first of `times` and the step between them, in minutes, hours,
-// days, or months. `units` are those of CF: "hours since 2000-01-01". nullopt where the step is
-// not the same everywhere, is no whole number of minutes, goes backwards, or the years are not
-// 1 to 9999; and for the standard calendar before 1582-10-15. See also GradsCalendarOf().
+// days, or months. `units` are those of CF: "hours since 2000-01-01". nullopt if the step
+// differs, is no whole number of minutes or goes backwards, if the years are not 1 to 9999, and
+// for the standard calendar before 1582-10-15. See also GradsCalendarOf().
 std::optional<std::string> GradsTime(const std::vector<double>& times, std::string_view units,
                                      std::string_view calendar);
 
-// What a descriptor says in addition where times have a calendar other than Gregorian.
+// Lines that a descriptor needs in addition if times have a calendar other than Gregorian.
 struct GradsCalendar {
-  std::string option = {};   // of the line OPTIONS
+  std::string option = {};   // for the line OPTIONS
   std::string comment = {};  // a line: GrADS has no such calendar
 };
 GradsCalendar GradsCalendarOf(std::string_view calendar);

@@ -29,8 +29,8 @@ using model::Datatype;
 using model::Result;
 using Kind = Datatype::Kind;
 
-// Items that take no bytes may not be more than this: they cost the store
-// nothing, and who reads them forever.
+// The most items without bytes: they cost the store nothing, but reading them could take
+// forever.
 constexpr uint64_t kMaxEmptyItems = 1'000'000;
 
 std::string JsonNumber(double number) {

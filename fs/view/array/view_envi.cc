@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// ENVI's header for data.raw, which GDAL looks for beside the file it opens.
+// ENVI's header for data.raw. GDAL looks for it next to the file that it opens.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -78,8 +78,8 @@ struct EnviSystem {
   std::string unit;
 };
 
-// Of other maps ENVI's "Arbitrary" tells the place, and the system has a line of its own if
-// there is well-known text of the first version.
+// For systems that ENVI has no name for, "Arbitrary" tells the place, and well-known text of
+// the first version, if there is one, gets a line of its own.
 EnviSystem SystemInEnvi(const MapPlace& place) {
   const int epsg = place.system.epsg.value_or(0);
   if (place.is_geographic) {

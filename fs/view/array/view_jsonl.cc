@@ -176,10 +176,9 @@ class LineMaker {
   Marks& marks_;
 };
 
-// How long one read may look for the place that it is to begin at. Each place
-// is found from the one before, and who asks for one that is 2^50 lines away
-// shall not have one of the few threads for all that time: it is an error then,
-// and the next try goes on from there.
+// How long one read may search for the place where it begins. Each place is found from the one
+// before. A read that begins 2^50 lines away must not take one of the few threads for all that
+// time: it fails after a while, and the next try goes on from there.
 class Patience {
  public:
   bool IsOver(size_t bytes) {
@@ -197,9 +196,8 @@ class Patience {
   uint64_t since_look_ = 0;
 };
 
-// What making the text costs, against what may be decoded for its size. Types
-// can be such that a few bytes make any amount of text: that counts, too, where
-// it is more than data ever need.
+// Compares the cost of making the text with the limit for finding its size. A few bytes of some
+// types can become any amount of text; that counts, too, if it is more than data ever need.
 class ScanCost {
  public:
   explicit ScanCost(uint64_t max_bytes)
@@ -208,7 +206,7 @@ class ScanCost {
             std::min(backends::kMaxViewSize, backends::CheckedMultiply(max_bytes, kTextPerByte)
                                                  .value_or(backends::kMaxViewSize))) {}
 
-  // Of one element.
+  // The most text that one element may become.
   uint64_t max_text() const { return max_text_; }
   // False where it becomes too much.
   bool Add(uint64_t bytes, uint64_t text) {
@@ -251,7 +249,7 @@ class LineElements {
   const Datatype& type() const { return reader_->spec().dtype; }
   bool is_json() const { return is_json_; }  // the elements are JSON themselves
   uint64_t count() const { return count_; }
-  // Of all of them, or an estimate.
+  // The size of all elements, or an estimate.
   uint64_t bytes() const {
     constexpr uint64_t kUsualElement = 64;
     const uint64_t size =

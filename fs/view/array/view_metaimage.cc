@@ -57,8 +57,8 @@ struct MetaImage {
   NumberArray numbers;
   Geometry geometry;
   size_t rank = 0;  // of the array without that of colours
-  // Of the image, the fastest first: VTK refuses more than three. Dimensions before them lie
-  // one behind the other along the last one.
+  // The lengths of the image, the fastest first: VTK refuses more than three. Dimensions before
+  // them lie one behind the other along the last one.
   std::vector<uint64_t> lengths;
   uint64_t channels = 1;
   std::string raw_name;
@@ -122,8 +122,8 @@ MetaPlace PlaceOfSteps(const MetaImage& image, const AllSteps& steps) {
   return place;
 }
 
-// The space of a header points right, front and up; that of ITK left, back and up. nullopt
-// where what is shown has other axes than the image of the header.
+// The space of a header points right, front and up; that of ITK left, back and up. nullopt if
+// the shown elements have other axes than the image of the header.
 std::optional<MetaPlace> PlaceOfHeader(const MetaImage& image, const NiftiPlace& header) {
   const Placement placement = PlacementIn(*image.geometry.image, header);
   if (image.lengths.size() != 3) return std::nullopt;
@@ -178,7 +178,8 @@ std::string Render(const MetaImage& image, const MetaPlace& place) {
   }
   out += '\n';
   out += Line(image, "Offset", [&](size_t n) { return number(n, place.origin[n]); });
-  // Of axes that run to the left, the back and up, MetaIO says where they come from.
+  // MetaIO names the directions that axes come from: RAI if they run to the left, the back and
+  // up.
   if (image.lengths.size() == 3) {
     out += fmt::format("AnatomicalOrientation = {}\n", place.is_oriented ? "RAI" : "???");
   }

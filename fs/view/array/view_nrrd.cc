@@ -117,7 +117,8 @@ bool IsInTime(const Axis& axis) {
   return axis.role == AxisRole::kTime || axis.name == "t" || axis.name == "time";
 }
 
-// Each axis whose coordinates are regular is one of the space. None where all ascend.
+// Each axis whose coordinates are regular becomes an axis of the space. nullopt if all of them
+// ascend.
 std::optional<NrrdSpace> SpaceOfSteps(const Nrrd& nrrd, const AllSteps& steps) {
   std::vector<size_t> known;
   bool is_descending = false;
@@ -191,8 +192,8 @@ std::string RenderSpace(const Nrrd& nrrd, const NrrdSpace& space, const NumberTe
   return out + '\n';
 }
 
-// Of axes in a space, the vectors say what spacing and mins say of others. An axis with spacing
-// has a first coordinate too, or ITK would begin the image at NaN.
+// Axes in a space have vectors; other axes have spacing and mins. An axis with spacing needs a
+// first coordinate too, or ITK would begin the image at NaN.
 std::string Render(const Nrrd& nrrd, const NrrdPlace& place, const NumberText& text) {
   const AllSteps& steps = place.steps;
   const auto axis = [&](size_t d) { return nrrd.geometry.axes[d]; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What views ask attributes for.
+// Attributes that views need.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,11 @@
 namespace ndlfs::fs {
 
 // CF's `units` of numbers that count time: "hours since 1970-01-01", or "hours" for
-// differences. Empty where CF has no word for the unit; see ToCfTimes().
+// differences. Empty if CF has no word for the unit; see ToCfTimes().
 std::string CfTimeUnits(const model::TimeUnit& unit);
 
-// `_Encoding` of netCDF for characters of the type, which netCDF4-python and others decode by
-// it: "UTF-8", "ISO-8859-1". Empty for ASCII, which needs none, and for other types.
+// netCDF's `_Encoding` of characters of the type, which tells netCDF4-python and others how to
+// decode them: "UTF-8", "ISO-8859-1". Empty for ASCII, which needs none, and for other types.
 std::string EncodingOfText(const model::Datatype& type);
 
 // `text` in printable ASCII on one line: other characters become '?'.

@@ -443,9 +443,8 @@ Result<std::string> TextOfElement(const model::Datatype& type, backends::ConstBy
   return std::string(text.substr(0, length));
 }
 
-// Texts are in no order. The one that is equal, as it is or as names of files have it ("%2F"
-// for
-// '/').
+// Texts are in no order. Finds the one that is equal, as it is or with the escapes of file
+// names ("%2F" for '/').
 Result<IndexRange> FindText(const ArrayInput& coordinates, std::string_view text) {
   const uint64_t count = coordinates.reader->element_count();
   if (count > kMostRead) return model::NotFound("more than {} texts", kMostRead);

@@ -78,7 +78,7 @@ ul.cards li > div { flex: 1; min-width: 0; }
 }
 )";
 
-// Of the page it takes the text alone, so that names with markup in them stay text.
+// The script takes only the text of the page, so that names with markup in them stay text.
 constexpr std::string_view kSearch = R"(<script>
 (function () {
   var entries = document.querySelectorAll("[data-find] > *");

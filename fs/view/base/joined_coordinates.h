@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Coordinates of joined arrays, which lie in very many files, kept from one slice to the next.
+// Keeps coordinates of joined arrays, which lie in very many files, from one slice to the next.
 #pragma once
 
 #include "fs/view/base/view_input.h"
@@ -9,8 +9,9 @@
 namespace ndlfs::fs {
 
 // `coordinates` with all their elements in memory, if they are joined from parts whose versions
-// can be told and are not too large: those that an earlier call has read, as long as no part
-// has changed since. Otherwise `coordinates` as they are. Reads nothing of other arrays.
+// are known, and are not too large. Uses the elements that an earlier call has read, if no part
+// has changed since. Otherwise returns `coordinates` as they are. Reads nothing of other
+// arrays.
 model::Result<ArrayInput> WithKeptElements(const ArrayInput& coordinates);
 
 }  // namespace ndlfs::fs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Arrays as formats for numbers and pictures see them: elements of one of a few
+// Arrays in the form that formats for numbers and pictures need: elements of one of a few
 // types, and extents.
 #pragma once
 
@@ -31,15 +31,15 @@ enum class Number : uint8_t {
   kComplex128,  // two float64
 };
 
-// Bytes of one.
+// The bytes of one number.
 uint64_t SizeOf(Number number);
 bool IsUnsigned(Number number);
 bool IsSigned(Number number);  // integers
 bool IsFloat(Number number);   // real ones
 bool IsComplex(Number number);
 
-// Calls `visit` with a number of the type in C++. Float16 and complex numbers have none: the
-// result is T() then.
+// Calls `visit` with a number of the type in C++. Float16 and complex numbers have no type in
+// C++: then the result is T().
 template <typename Visit, typename T = std::invoke_result_t<Visit, int8_t>>
 T WithType(Number number, const Visit& visit) {
   switch (number) {
@@ -68,7 +68,7 @@ T WithType(Number number, const Visit& visit) {
   }
 }
 
-// Numbers in little-endian bytes: of complex ones the magnitude, and float16 as it is.
+// Converts numbers in little-endian bytes, including float16; complex ones to their magnitudes.
 std::vector<double> AsDoubles(Number number, backends::ConstByteSpan bytes);
 
 struct NumberArray {
@@ -81,10 +81,10 @@ struct NumberArray {
   size_t rank() const { return shape.size(); }
 };
 
-// Of elements of a type: nullopt where these are no numbers, or arrays of them.
+// The number that elements of a type are; nullopt if they are no numbers or arrays of numbers.
 std::optional<Number> NumberOfType(const model::Datatype& type);
 
-// nullopt where the elements are not numbers, there are none, or they are more bytes than a
+// nullopt if the elements are not numbers, if there are none, or if they are more bytes than a
 // file can have. A bool is the number 0 or 1, an enum its number, a time its count of units.
 std::optional<NumberArray> AsNumbers(const ArrayInput& input);
 

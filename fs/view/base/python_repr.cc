@@ -15,7 +15,7 @@ struct CodePoints {
   uint32_t first, last;
 };
 
-// What str.isprintable() denies: the assigned code points of the categories
+// Characters for which str.isprintable() is false: the assigned code points of the categories
 // Cc, Cf, Co, Zl, Zp and Zs, without the blank. Ascending.
 constexpr CodePoints kNotPrintable[] = {
     {0x0, 0x1F},        {0x7F, 0xA0},       {0xAD, 0xAD},       {0x600, 0x605},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the headers for data.raw have in common.
+// Helpers of the headers for data.raw.
 #pragma once
 
 #include <string>
@@ -9,16 +9,17 @@
 
 namespace ndlfs::fs {
 
-// The file with the elements, beside the header.
+// The name of the file with the elements, which lies next to the header.
 std::string RawFileName(const ArrayInput& input);
-// Of lists of numbers, such as coordinates, headers of pictures are found by name only.
+// Whether a listing shows headers of pictures for the array. Lists of numbers, such as
+// coordinates, have them by name only.
 bool IsListedHeader(const ArrayInput& input);
-// What the array is called, in characters that mean nothing to any header: letters, digits and
-// "_-." of ASCII; others become '_'. "data" for an array without a name.
+// The name of the array in characters that have no special meaning in any header: letters,
+// digits and "_-." of ASCII; others become '_'. "data" for an array without a name.
 std::string NameInHeader(const ArrayInput& input);
 // The name of a dimension in such characters; empty if it has none.
 std::string PlainName(const std::string& name);
-// The number that stands for missing elements; empty where there is none.
+// The number that stands for missing elements; empty if there is none.
 std::string MissingText(const ArrayInput& input);
 
 }  // namespace ndlfs::fs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Finds the size of a text that only making it tells, once for all that ask.
+// Finds the size of a text by making all of it, once for all callers.
 #pragma once
 
 #include <cerrno>
@@ -26,9 +26,9 @@ class SizeFinder {
   };
   using Search = std::function<Found()>;
 
-  // `known`: the table, where nobody has to search for it. `refusal`: it is known that the
-  // search would take too much. `search` runs at most once at a time, and no more after it has
-  // found the table or damage.
+  // `known`: the table, if no search is needed. `refusal`: a search is known to take too much.
+  // `search` runs at most once at a time, and never again after it has found the table or
+  // damage.
   SizeFinder(std::shared_ptr<const TextTable> known, std::optional<model::Error> refusal,
              Search search)
       : search_(std::move(search)), table_(std::move(known)), refusal_(std::move(refusal)) {}
@@ -56,7 +56,7 @@ class SizeFinder {
   }
 
  private:
-  // Nothing may be thrown past those that wait.
+  // Exceptions must not leave this function, because other threads wait for the result.
   Found SearchNow() const {
     try {
       return search_();
@@ -65,7 +65,7 @@ class SizeFinder {
     }
   }
 
-  // What is wrong with the data stays so; failures of the system may pass.
+  // Damage of the data is kept; failures of the system may be transient, and are not.
   model::Result<uint64_t> Keep(Found found) EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
     is_searching_ = false;

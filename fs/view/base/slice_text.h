@@ -11,25 +11,25 @@
 
 namespace ndlfs::fs {
 
-// What stands between the brackets of "data[0,:,lat=40:60].npy", for a whole array: items for
-// dimensions in their order, "..." for as many as are not named, and NAME=ITEM for a dimension
-// by its name. ITEM is an index or a slice, after '#' or where the dimension has no
-// coordinates; otherwise see FindByCoordinate(). Only that reads anything. kNotFound says what
-// is wrong.
+// Parses the text between the brackets of "data[0,:,lat=40:60].npy", for a whole array: items
+// for dimensions in their order, "..." for all dimensions that are not named, and NAME=ITEM for
+// a dimension by its name. ITEM is an index or a slice, after '#' or if the dimension has no
+// coordinates; otherwise see FindByCoordinate(), the only case in which anything is read.
+// kNotFound says what is wrong.
 model::Result<Selection> ParseSlice(const ArrayInput& array, std::string_view text);
 
 // The items of such a text.
 std::vector<std::string_view> SplitSlice(std::string_view text);
 
-// An item with a name: the dimension that it names, and ITEM.
+// An item with a name: the dimension of that name, and ITEM.
 struct NamedItem {
   size_t dimension;
   std::string_view text;
 };
-// nullopt where `array` has no dimension of that name. The name is that of the store, or as
-// names of files have it ("%2F" for '/').
+// nullopt if `array` has no dimension of that name. The name is that of the store, or has the
+// escapes of names of files ("%2F" for '/').
 std::optional<NamedItem> FindNamedItem(const ArrayInput& array, std::string_view item);
-// The indices that ITEM means along that dimension.
+// The indices that ITEM selects along that dimension.
 model::Result<IndexRange> ParseNamedItem(const ArrayInput& array, const NamedItem& item);
 
 }  // namespace ndlfs::fs

@@ -48,9 +48,9 @@ size_t IntegerWidth(const Datatype& type) {
   }
 }
 
-// What would break a line, or a terminal, is shown as a question mark: the control characters
-// of ASCII, and those of Latin-1, which are two bytes in UTF-8. `text` is UTF-8, or one byte.
-// Writes no more bytes than it has.
+// Shows characters that would break a line, or a terminal, as question marks: the control
+// characters of ASCII, and those of Latin-1, which are two bytes in UTF-8. `text` is UTF-8, or
+// one byte. Writes no more bytes than it has.
 void CopyPrintable(std::string_view text, char* cell) {
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -128,7 +128,7 @@ char* WriteOtherFloat(const Datatype& type, ConstByteSpan bytes, char* out) {
   return AddPoint(out, WriteText(model::FormatFloat(type, *number, /*yaml=*/false), out));
 }
 
-// What is not filled up: trailing NULs, or blanks.
+// The text without its padding: trailing NULs, or blanks.
 std::string_view WithoutPadding(const Datatype& type, std::string_view text) {
   const char filler = type.padding() == model::TextPadding::kSpace ? ' ' : '\0';
   const size_t last = text.find_last_not_of(filler);

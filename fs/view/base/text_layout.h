@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Elements as lines of text, all equally long.
+// Elements as lines of text of equal length.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,9 @@ namespace ndlfs::fs {
 // Immutable.
 class TextLayout {
  public:
-  // nullopt for types without such lines: opaque, references, elements of
-  // variable size, floats that do not fit a double (float128), structs without
-  // members and arrays without items. Also for lines over 64 KiB and elements
-  // over 1 MiB.
+  // nullopt for types that cannot have such lines: opaque, references, elements of variable
+  // size, floats that do not fit a double (float128), structs without members and arrays
+  // without items. Also for lines over 64 KiB and elements over 1 MiB.
   static std::optional<TextLayout> Make(const model::Datatype& type);
 
   // Bytes of a line, with its newline.

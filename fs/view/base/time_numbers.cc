@@ -106,7 +106,7 @@ class NearTimes {
   double most_real_ = -1;
 };
 
-// datetime64, whose days are those of the proleptic Gregorian calendar.
+// For datetime64, whose days are those of the proleptic Gregorian calendar.
 template <typename T>
 class TimeNumbers final : public Converter {
  public:

@@ -16,27 +16,28 @@ enum class UnpackedForm : uint8_t {
   kText,     // for data.txt: times as ISO text, flags by their names
 };
 
-// The values that numbers stand for by the conventions of CF, as an array: scale_factor,
-// add_offset, and NaN where backends::ReadPacking() says that an element is missing; with
-// `_Unsigned`, integers without a sign. The attributes that have been heeded are gone. Where
-// the numbers stand for themselves, the same numbers. Reads nothing.
+// The values that numbers stand for by the conventions of CF, as an array: after scale_factor
+// and add_offset, and NaN if backends::ReadPacking() says that an element is missing; with
+// `_Unsigned`, integers without a sign. The attributes that were applied are removed. If the
+// numbers stand for themselves, the same numbers. Reads nothing.
 //
 // The type is that of scale_factor and add_offset: float32 if these are, and the integers have
 // no more than 16 bits, else float64. Without them, float32 for integers of 8 and 16 bits and
-// for float32. Where nothing is missing and nothing is scaled, `_Unsigned` gives integers.
-// Times are microseconds, or nanoseconds where they are counted in these; those of a calendar
-// that datetime64 has no days for are text only. datetime64 stays what it is, but for the text.
+// for float32. If nothing is missing and nothing is scaled, `_Unsigned` gives integers. Times
+// are microseconds, or nanoseconds if the numbers count these; times of a calendar whose days
+// datetime64 does not have are text only. datetime64 stays as it is, except in text.
 //
-// nullopt for elements that are no numbers (enums are none), and where an attribute cannot be
-// understood: a list of scale factors, or NaN.
+// nullopt if elements are no numbers (enums are none), or an attribute cannot be understood: a
+// list of scale factors, or NaN.
 std::optional<ArrayInput> MakeUnpacked(const ArrayInput& input, UnpackedForm form);
 
 // The same elements as CF's conventions read them: integers with or without a sign as
-// `_Unsigned` says, and times in a unit that CF has a word for. Others as they are.
+// `_Unsigned` says, and times in a unit that CF has a word for. Returns other elements as they
+// are.
 ArrayInput AsCfNumbers(ArrayInput input);
 
-// The names of numbers by `flag_values` and `flag_meanings`. Empty where the attributes name no
-// flags, or bits of which several may be set.
+// The names of numbers by `flag_values` and `flag_meanings`. Empty if the attributes name no
+// flags, or name bits of which several may be set.
 std::map<model::WideInt, std::string> FlagNames(
     const std::vector<model::Attribute>& attributes);
 

@@ -11,7 +11,7 @@
 namespace ndlfs::fs {
 namespace {
 
-// What all groups of one opened store share.
+// The state that all groups of one opened store share.
 struct OpenedStore {
   std::shared_ptr<const backends::Hierarchy> hierarchy;
   cache::ChunkCache& cache;

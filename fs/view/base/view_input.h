@@ -31,18 +31,18 @@ struct ScanLimits {
 class GroupInput;
 struct ArrayPart;
 
-// Where people find a store.
+// The place where people find a store.
 struct StorePlace {
   std::string name;           // of its file or directory
   std::string folder;         // the absolute path of its folder in the mount
   bool is_root = false;       // the mount shows nothing else
-  std::string around;         // the name of the folder that has it, as its page has it
+  std::string around;         // the name of the folder around it, as in that folder's page
   bool is_directory = false;  // it is stored as a directory
 };
 
 // An array, or a part of one.
 struct ArrayInput {
-  // Name, attributes and type as the store has them.
+  // Name, attributes and type as they are in the store.
   std::shared_ptr<const backends::Node> node;
   // Type and shape of the elements that are shown. If that is only a part of
   // the array, the shape of the part.
@@ -54,16 +54,16 @@ struct ArrayInput {
   // Reads the whole array; null if only a part is shown.
   std::shared_ptr<const cache::ArrayReader> reader;
   ScanLimits scan;
-  // The group that holds the array. Null where the array is the whole store, and where only its
-  // type and shape count: ViewProvider::Names() must do without it. Nothing is read for it
-  // before somebody asks it.
+  // The group that holds the array. It reads nothing before a view asks it for something. Null
+  // if the array is the whole store. Also null if only type and shape are known, so
+  // ViewProvider::Names() must do without it.
   std::shared_ptr<const GroupInput> group = nullptr;
-  // Where a part is shown: of what.
+  // If only a part is shown: its origin.
   std::shared_ptr<const ArrayPart> part = nullptr;
-  // What the files of these elements are called before the dot: a header names the file with
-  // the elements by it.
+  // The name of the files of these elements before the dot. A header uses it to name the file
+  // with the elements.
   std::string stem = "data";
-  // Null where there is no mount.
+  // Null if there is no mount.
   std::shared_ptr<const StorePlace> place = nullptr;
 };
 
@@ -76,8 +76,8 @@ ArrayInput MakeArrayInput(std::shared_ptr<const backends::Node> node,
 // An array or a group in a group.
 struct GroupChild {
   std::shared_ptr<const backends::Node> node;
-  std::optional<ArrayInput> array;          // of arrays that have data
-  std::shared_ptr<const GroupInput> group;  // of groups
+  std::optional<ArrayInput> array;          // for arrays that have data
+  std::shared_ptr<const GroupInput> group;  // for groups
 };
 
 // A group. Its children are loaded when a view asks for them, each by itself.
@@ -87,12 +87,12 @@ class GroupInput {
   virtual ~GroupInput() = default;
   // The NDL path name; "/" is the whole store.
   virtual const std::string& path() const = 0;
-  // Read now if nobody has asked for the group before. A group that cannot be loaded has no
-  // attributes, and its node an error.
+  // The node of the group, which is read at the first call. A group that cannot be loaded has a
+  // node with an error and without attributes.
   virtual const backends::Node& node() const = 0;
   // The group that holds this one, or null for the whole store. Reads nothing.
   virtual std::shared_ptr<const GroupInput> Outer() const = 0;
-  // Where the store is; null where there is no mount.
+  // The place of the store; null if there is no mount.
   virtual std::shared_ptr<const StorePlace> Place() const { return nullptr; }
   // Names of the children, including links, sorted by bytes. Loads none of
   // them.
@@ -102,16 +102,16 @@ class GroupInput {
   // Loads the child `name`. kNotFound if there is none. Other errors tell why
   // it cannot be shown; an error of the system may be transient.
   virtual model::Result<GroupChild> Load(std::string_view name) const = 0;
-  // Children that are about to be loaded, as far as it takes less to load them together: see
-  // Hierarchy::LoadTogether(). To be held until then.
+  // Loads children that are about to be loaded together, if this takes less: see
+  // Hierarchy::LoadTogether(). Hold the result until then.
   virtual std::vector<std::shared_ptr<const backends::Node>> LoadTogether(
       std::span<const std::string> /*names*/) const {
     return {};
   }
   virtual size_t loads_together() const { return 1; }
-  // The same for a view of a group that keeps nothing of an array but `array->elements`, so
-  // that it need not hold the metadata of all its arrays: elements that nobody has read may
-  // load the array again, and fail with kStale if it has changed.
+  // The same as Load(), for a view of a group that keeps nothing of an array but
+  // `array->elements`, so that it need not hold the metadata of all its arrays. The first read
+  // of such elements may load the array again, and fails with kStale if the array has changed.
   virtual model::Result<GroupChild> LoadForElements(std::string_view name) const {
     return Load(name);
   }
@@ -119,9 +119,9 @@ class GroupInput {
 
 // The coordinates along dimension `d` of `array`, or of the part of it, by the scope rules of
 // NDL: the dimension coordinate of that name in the group of the array, or in the nearest group
-// around it that has one. nullopt where there are none, or they have another length or no data.
-// A dimension coordinate is its own. Loads them only now, and reads no chunk. An error says
-// that they could not be loaded; if it is_transient(), this may pass.
+// around it that has one. nullopt if there are none, or they have another length or no data. A
+// dimension coordinate has itself as coordinates. Loads them now, and reads no chunk. An error
+// says that they could not be loaded; it may be transient.
 model::Result<std::optional<ArrayInput>> FindCoordinate(const ArrayInput& array, size_t d);
 
 // The NDL path name of an array: "/" for one that is the whole store.
@@ -143,8 +143,8 @@ std::shared_ptr<const GroupInput> MakeGroupAround(
 // has the files of a group, too.
 std::shared_ptr<const GroupInput> MakeGroupOfArray(ArrayInput array, std::string name);
 
-// The node of a group that was loaded now, for GroupInput::node(): one that has an error where
-// that failed.
+// The node of a group that was loaded now, for GroupInput::node(): a node with an error if
+// loading failed.
 std::shared_ptr<const backends::Node> NodeOfGroup(
     model::Result<std::shared_ptr<const backends::Node>> loaded);
 

@@ -15,8 +15,8 @@
 
 namespace ndlfs::fs {
 
-// What kinds do that do not say otherwise. No lambdas in ViewKind: clang numbers those by the
-// order in which a source uses them, so that one source's could take the place of another's.
+// The defaults of ViewKind. They are no lambdas, because clang numbers lambdas in the order in
+// which a source uses them, so that a lambda of one source could take the place of another's.
 template <typename Input>
 bool IsAlwaysListed(const Input&) {
   return true;
@@ -45,10 +45,11 @@ struct ViewKind {
   // The reason why there is no such file although the kind applies; `error.txt`
   // shows it. nullopt if there is none. Reads nothing.
   std::optional<model::Error> (*refuse)(const Input&) = &RefuseNothing<Input>;
-  // The size of the file, where the array alone tells it, and that takes less than to make the
-  // file. nullopt: only the file tells. `applies_to` must be true, and nothing refused.
+  // The size of the file, if the array alone tells it, and that takes less than making the
+  // file. nullopt: only the file tells. `applies_to` must be true, and `refuse` must return
+  // nothing.
   std::optional<uint64_t> (*size)(const Input&) = &TellNoSize<Input>;
-  // Of a group: the file holds all that is below it, too, and not only its own arrays.
+  // For a group: the file holds all that is below the group, and not only its own arrays.
   bool holds_subgroups = false;
   // Makes the file. `applies_to` must be true; callers may ignore `refuse`.
   // Reads no chunk.

@@ -65,8 +65,8 @@ class ViewProvider {
   // alone. A file may have several names; the result has its true name. nullopt
   // if there is no such file.
   virtual std::optional<ViewName> Find(const Input& input, std::string_view name) const = 0;
-  // The size of the file with the true name `name`, if it is there and can be told without
-  // making it; see ViewKind::size.
+  // The size of the file with the true name `name`, if the file exists and its size is known
+  // without making it; see ViewKind::size.
   virtual std::optional<uint64_t> SizeOf(const Input&, std::string_view /*name*/) const {
     return std::nullopt;
   }
@@ -180,8 +180,8 @@ class JoinedProvider final : public ViewProvider<Input> {
   const std::vector<const ViewProvider<Input>*> providers_;
 };
 
-// The list of all views. fs/view/all_views.cc defines it, above all rooms with views: the page of
-// an object names all files of the object.
+// The list of all views. fs/view/all_views.cc defines it, above all rooms with views: the page
+// of an object names all files of the object.
 //
 // All kinds of files, in the order of a listing.
 std::span<const ArrayViewKind* const> ArrayViewKinds();

@@ -103,7 +103,7 @@ Datatype ItemTypeOf(Datatype type) {
   return type;
 }
 
-// What becomes of elements before they are values.
+// The conversion of elements to values of the file.
 model::Result<ElementConversion> ConversionOf(const Datatype& item) {
   if (item.kind() == Kind::kString) return ToUtf8(item);
   if (item.kind() == Kind::kInteger && item.time()) return ToCfTimes(item);
@@ -319,7 +319,7 @@ void AddTime(AttributeList& attributes, const model::TimeUnit& unit) {
   }
 }
 
-// What stands for "not a time".
+// The value that stands for "not a time".
 const model::Value& NaT() {
   static const model::Value value(std::numeric_limits<int64_t>::min());
   return value;
@@ -340,7 +340,7 @@ void AddFlags(AttributeList& attributes, const Datatype& type, Type as) {
   attributes.Add(MakeText("flag_meanings", std::move(meanings)));
 }
 
-// What stands for missing elements of `array`: an element of `item`.
+// The element of `item` that stands for missing elements of `array`.
 std::optional<model::Value> FillOf(const backends::Node& array, const Datatype& item) {
   if (auto fill = backends::FillValueOf(array)) return fill;
   if (item.kind() == Kind::kInteger && item.time()) return NaT();
@@ -365,7 +365,7 @@ void AddFillValue(AttributeList& attributes, const model::Value& fill, const Dat
 
 }  // namespace
 
-// What counts of an array when its node is gone.
+// The facts about an array that are needed when its node is gone.
 struct ContentBuilder::Noted {
   std::string path;
   std::string name;  // in the file
@@ -382,7 +382,7 @@ struct ContentBuilder::Noted {
   Attributes attributes = {};
   // Those in CDF-5, where they differ.
   std::optional<Attributes> own_attributes = {};
-  // Of integers of 64 bits that may be doubles: as they are.
+  // For integers of 64 bits that may be stored as doubles: the integers as they are.
   std::shared_ptr<const ElementSource> wide_values = {};
   Type wide_type = Type::kInt64;
   std::optional<model::WideInt> fill = {};
@@ -630,7 +630,7 @@ class Builder {
     return array.dtype.size() != 0;
   }
 
-  // What says that two dimensions are one; of those without a name nothing does.
+  // Two dimensions with the same key are one. A dimension without a name has a key of its own.
   std::string KeyOf(size_t i, size_t d, uint64_t length) const {
     const Noted& array = arrays_[i];
     if (array.is_coordinate) return "/" + array.path;
@@ -682,7 +682,7 @@ class Builder {
     return it->second;
   }
 
-  // Of elements that are arrays, and of text.
+  // Adds the dimensions inside of elements that are arrays or text.
   void AddInnerDimensions(size_t i, const Datatype& dtype, Variable& variable) {
     const std::string_view name = model::BaseName(arrays_[i].path);
     if (dtype.kind() == Kind::kArray) {

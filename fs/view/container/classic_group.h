@@ -24,53 +24,53 @@ struct GroupArray {
   std::optional<ArrayInput> input = {};             // without it the array is left out
 };
 
-// Integers of 64 bits that may each be a double.
+// Integers of 64 bits that could be stored as doubles.
 struct WideValues {
   std::shared_ptr<const ElementSource> values;
   bool is_signed = true;
   std::optional<model::WideInt> fill = {};  // may be rounded
 };
-// Whether doubles hold all of them. Reads the values.
+// Whether doubles hold all values exactly. Reads the values.
 model::Result<bool> AreDoubles(const std::vector<WideValues>& arrays);
 
 struct Content {
   backends::netcdf3::Header header;  // not laid out yet
-  // For each variable the array that it is, by its index in the order of Add(), and its values:
-  // all of them, in C order, to be read big-endian.
+  // For each variable: the index of its array, in the order of Add(), and its values: all of
+  // them, in C order, to be read big-endian.
   std::vector<size_t> arrays;
   std::vector<std::shared_ptr<const ElementSource>> elements;
 
-  // The same file in CDF-5, for the case that doubles do not hold `wide`. Its values have the
-  // same places, because these arrays have 64 bits either way. Empty where there are no such
-  // arrays.
+  // The same file in CDF-5, in case doubles do not hold `wide`. Its values have the same
+  // places, because these arrays have 64 bits either way. Empty if there are no such arrays.
   std::optional<backends::netcdf3::Header> cdf5_header = {};
   std::vector<std::shared_ptr<const ElementSource>> cdf5_elements = {};
   std::vector<WideValues> wide = {};
 };
 
-// Makes the contents of a file of these arrays: dimension coordinates first, then
-// the others in the given order. Shapes and types are those of ArrayInput.
+// Makes the contents of a file of these arrays: dimension coordinates first, then the others in
+// the given order. Shapes and types are those of ArrayInput.
 //
-// Dimensions are the same where both have the same dimension coordinate, or the same
-// name and length; a dimension without a name gets one of its own. One that the arrays call
-// unlimited is the record dimension, if it is the first one of all that have it; all others are
-// fixed. Bool and enum become their integers with `flag_values` and `flag_meanings`; floats of
-// 16 bits and fewer become float32; text of fixed length becomes characters with one more
-// dimension, in UTF-8 if it was UTF-32; counts of a unit of time get CF `units`. `_FillValue`
-// is what backends::FillValueOf() says. Names that netCDF does not allow, or that are taken,
-// are changed, and `ndlfs_name` has the true one.
+// Two dimensions are the same if they have the same dimension coordinate, or the same name and
+// length. A dimension without a name gets one of its own. A dimension that the arrays call
+// unlimited is the record dimension, if it is the first dimension of all arrays that have it;
+// all others are fixed. Bool and enum become their integers with `flag_values` and
+// `flag_meanings`; floats of 16 bits and fewer become float32; text of fixed length becomes
+// characters with one more dimension, in UTF-8 if it was UTF-32; counts of a unit of time get
+// CF `units`. `_FillValue` is that of backends::FillValueOf(). Names that netCDF does not
+// allow, or that are taken, are changed, and `ndlfs_name` has the true one.
 //
 // Few programs read CDF-5. So integers get a type that CDF-1 has: uint8 becomes short, uint16
 // int, uint32 double; int64 and uint64 double, if that holds each value, which AreDoubles()
-// tells. Where there are too many values to look at, the file is CDF-5, and all arrays and
+// tells. If there are too many values to look at, the file is CDF-5, and all arrays and
 // attributes have their own types. An array that the format cannot hold is left out. The global
 // attribute `ndlfs_left_out` names each of these with the reason, one a line.
 //
-// Needs no more of an array than its elements when it has been added.
+// Once an array has been added, only its elements are needed.
 class ContentBuilder {
  public:
-  // Values of 64 bits are looked at if an array has no more bytes than this; times and
-  // coordinates, if they have no more than the second; and all together, up to the third.
+  // Looks at values of 64 bits if an array has no more bytes than this; at times and
+  // coordinates, if they have no more than the second number; and at no more than the third in
+  // all.
   static constexpr uint64_t kLooksAtArray = uint64_t{1} << 20;
   static constexpr uint64_t kLooksAtCoordinate = uint64_t{16} << 20;
   static constexpr uint64_t kLooksAtAll = uint64_t{64} << 20;
@@ -78,18 +78,18 @@ class ContentBuilder {
   ContentBuilder();
   ~ContentBuilder();
 
-  // The group's own arrays come before coordinates of groups around it: they choose their names
-  // first.
+  // Add the group's own arrays before the coordinates of groups around it: the first ones
+  // choose their names first.
   void Add(const GroupArray& array);
-  // Once, when all have been added.
+  // Call it once, when all arrays have been added.
   Content Build(const std::vector<model::Attribute>& group_attributes);
 
   struct Noted;
 
  private:
   struct Names;
-  // The type in CDF-1 for the values of `array`, if it holds them; nullopt where there is none,
-  // or nobody looks.
+  // The type in CDF-1 for the values of `array`, if it holds them; nullopt if there is none, or
+  // if there are too many values to look at.
   std::optional<backends::netcdf3::Type> ClassicTypeOf(const GroupArray& array,
                                                        const Noted& noted);
 
@@ -98,8 +98,8 @@ class ContentBuilder {
   uint64_t looked_at_ = 0;  // bytes
 };
 
-// Whether a file with this array is CDF-5, because nobody looks whether another type holds its
-// values. Reads nothing.
+// Whether a file with this array is CDF-5, because it has too many values to look whether
+// another type holds them. Reads nothing.
 bool NeedsCdf5Unseen(const ArrayInput& array);
 
 }  // namespace ndlfs::fs::classic

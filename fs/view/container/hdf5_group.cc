@@ -72,7 +72,7 @@ struct FoundArray {
   uint32_t group = 0;  // the number of its group
   std::string path;    // NDL path name
   std::string name;    // in the file
-  // What counts of its node, which is not kept.
+  // The facts about its node, which is not kept.
   bool is_coordinate = false;
   model::Shape dimensions;
   std::vector<std::string> dimension_names;
@@ -120,7 +120,7 @@ struct FoundGroup {
   uint32_t object = kNone;
 };
 
-// What one dimension of an array has: a dimension coordinate, or a dimension.
+// The scale of one dimension of an array: a dimension coordinate, or a dimension.
 struct Scale {
   std::optional<size_t> array = {};
   std::optional<size_t> dimension = {};
@@ -162,7 +162,7 @@ class Builder {
     left_out_ += fmt::format("{}: {}", model::OneLine(path), reason);
   }
 
-  // What is in the group, and below it.
+  // Adds the objects of the group, and those below it.
   Result<void> Walk(const GroupInput& group, uint32_t number, size_t depth) {
     if (depth > limits_.depth) {
       LeaveOut(group.path(), "its groups are nested too deep");

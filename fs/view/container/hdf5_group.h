@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a group and all below it are in an HDF5 file that netCDF-C reads as netCDF-4.
+// Describes a group and everything below it as an HDF5 file that netCDF-C reads as netCDF-4.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace ndlfs::fs::hdf5 {
 
-// What a file may have, so that it is made within seconds.
+// Limits for a file, so that it is made within seconds.
 struct Limits {
   uint64_t objects = 50'000;  // groups, arrays and links
-  // Elements of variable size, which are decoded to be written, of all arrays together.
+  // Bytes of elements of variable size, of all arrays together: they are decoded and written.
   uint64_t variable_bytes = uint64_t{64} << 20;
   size_t depth = 200;  // of groups
 };
 
 struct Content {
   std::shared_ptr<const backends::hdf5::NewFile> file;
-  // For each object of the file the elements of its dataset, where these are not in the
-  // description.
+  // For each object of the file: the elements of its dataset, if the description does not have
+  // them.
   std::vector<std::shared_ptr<const ElementSource>> elements;
 };
 
-// The file of the group and what is below it.
+// Makes the file of the group and everything below it.
 //
 // Dimensions have the scopes of netCDF-4: a dimension coordinate of the group or of one around
 // it, else a dimension of that name and length. Coordinates from outside of the group become
@@ -39,13 +39,14 @@ struct Content {
 // which netCDF-4 demands. Links to arrays are soft links. Names that HDF5 or netCDF-4 cannot
 // have are changed, and `ndlfs_name` has the true one.
 //
-// Text attributes have a fixed length, as those of netCDF; lists of texts a variable one.
-// Attributes of enums are their numbers; of several dimensions, they have one. An attribute
-// that has to be of its variable's type, such as `_FillValue`, is, if it can.
+// Text attributes have a fixed length, like those of netCDF; lists of texts have a variable
+// length. Attributes of enums are their numbers; attributes of several dimensions get one
+// dimension. An attribute that has to be of its variable's type, such as `_FillValue`, gets it
+// if possible.
 //
-// What cannot be in the file is left out, and named with the reason in `file->left_out`. Reads
-// the metadata of everything, and those elements that are of variable size. kLimit for more
-// objects than `limits` says; errors that are transient where they may pass.
+// Objects that cannot be in the file are left out, and named with the reason in
+// `file->left_out`. Reads the metadata of everything, and the elements of variable size. kLimit
+// for more objects than `limits` allows; other errors may be transient.
 model::Result<Content> MakeContent(const GroupInput& group, const Limits& limits = {});
 
 }  // namespace ndlfs::fs::hdf5

@@ -283,7 +283,7 @@ class AttributeList {
   std::vector<NewAttribute> list_;
 };
 
-// What stands for missing elements, which are of `type`.
+// Adds the value that stands for missing elements of `type`.
 void AddFillValue(AttributeList& list, const backends::Node& array, const Datatype& type) {
   auto value = backends::FillValueOf(array);
   if (!value && type.time()) value = Value(std::numeric_limits<int64_t>::min());  // NaT

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Types and attributes as files in HDF5 and netCDF-4 have them.
+// Types and attributes in the form that HDF5 and netCDF-4 need.
 #pragma once
 
 #include <string>
@@ -15,22 +15,22 @@
 
 namespace ndlfs::fs::hdf5 {
 
-// A dataset of `type`, with these dimensions after those of the array.
+// The type of a dataset: `type`, with these dimensions after those of the array.
 struct FlatType {
   model::Datatype type;
   std::vector<uint64_t> inner;
 };
 
 // The type of a dataset for elements of `type`: arrays and text of fixed length become
-// dimensions. Enums that HDF5 refuses become their integers. kUnsupported for what HDF5 has no
-// type for.
+// dimensions. Enums that HDF5 refuses become their integers. kUnsupported if HDF5 has no such
+// type.
 model::Result<FlatType> Flatten(const model::Datatype& type);
 
 // Whether netCDF-4 demands that the type is committed, and can read it then.
 bool IsCommitted(const model::Datatype& type);
 
-// Appends to `types`, which has them only once, the committed types that `type` is made of, and
-// itself, in the order in which they are defined. Ignores those beyond a thousand.
+// Appends the committed types that `type` is made of, and `type` itself, to `types`, in the
+// order in which they are defined. Does not repeat types. Ignores types beyond a thousand.
 void AddCommitted(const model::Datatype& type, std::vector<model::Datatype>& types);
 
 // A name for such a type: "bool", "complex128", "compound".
@@ -38,7 +38,7 @@ std::string NameOfType(const model::Datatype& type);
 
 backends::hdf5::NewAttribute MakeTextAttribute(std::string name, std::string_view text);
 
-// Attributes as HDF5 has them.
+// Converts attributes to those of HDF5.
 std::vector<backends::hdf5::NewAttribute> MakeAttributes(
     const std::vector<model::Attribute>& attributes);
 

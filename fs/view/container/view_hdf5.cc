@@ -61,7 +61,7 @@ Result<ViewPtr> MakeHdf5File(const GroupInput& group) {
 
 bool IsAlways(const GroupInput&) { return true; }
 
-// Whoever lists a folder with sizes would have the metadata of the whole store read.
+// Otherwise listing a folder with sizes would read the metadata of the whole store.
 bool IsHdf5Listed(const GroupInput&) { return false; }
 
 }  // namespace

@@ -31,8 +31,8 @@ using model::Result;
 constexpr size_t kLooksOfListing = 32;
 constexpr size_t kLooks = 1000;
 
-// The size of a file takes the metadata of all arrays. Groups with more children have it by
-// name only, so that `ls -l` does not wait for it.
+// Finding the size of a file takes the metadata of all arrays. Groups with more children have
+// the file by name only, so that `ls -l` does not wait for it.
 constexpr size_t kMostListed = 1000;
 
 // Whether one of the first `most` children is an array.
@@ -169,7 +169,7 @@ class BlockwiseView final : public View {
 // Whether integers of 64 bits are doubles, which is known when somebody reads the file.
 using AreDoubles = Deferred<bool>;
 
-// Values of which one of two forms is in the file, both of the same size.
+// Values in two forms of the same size. One of the forms is in the file.
 class EitherValues final : public ElementSource {
  public:
   EitherValues(std::shared_ptr<const AreDoubles> are_doubles,

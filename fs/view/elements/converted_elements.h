@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Elements that are made of others, one of one. And conversions for other formats: floats that
-// C has no type for as float32, UTF-32 as UTF-8, and times in units that CF has words for.
+// Converts each element of a source to one of another type. With conversions for other formats:
+// floats that C has no type for to float32, UTF-32 to UTF-8, and times to units that CF has
+// words for.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,7 @@
 
 namespace ndlfs::fs {
 
-// What becomes of each element of an array.
+// A conversion of the elements of an array.
 struct ElementConversion {
   std::shared_ptr<const backends::ElementConverter> converter;  // null: there is none
   model::Datatype type = {};                                    // of the converted elements
@@ -22,19 +23,19 @@ struct ElementConversion {
 // for other types.
 ElementConversion ToFloat32(const model::Datatype& type);
 
-// Text of fixed length in UTF-32, also in arrays and structs, as UTF-8 that zeros fill up. It
-// has as many bytes as before, which is the most that it can need; U+FFFD stands for what is no
-// character. Numbers in structs stay little-endian in any order. No converter for types without
-// such text; fails for too many texts in an element. `type` is of fixed size.
+// Converts text of fixed length in UTF-32, also in arrays and structs, to UTF-8 that zeros fill
+// up. It has as many bytes as before, which is the most that it can need. Codes that are no
+// characters become U+FFFD. Numbers in structs stay little-endian in any order. No converter
+// for types without such text; fails for too many texts in an element. `type` is of fixed size.
 model::Result<ElementConversion> ToUtf8(const model::Datatype& type);
 
-// datetime64 and timedelta64 that count weeks, or several units, in a unit of CF (see
-// CfTimeUnits()), and dates in months and years as days. No converter for other types. Reading
-// an element fails with kCorrupt where 64 bits have no room for it then.
+// Converts datetime64 and timedelta64 that count weeks, or several units, to a unit of CF (see
+// CfTimeUnits()), and dates in months and years to days. No converter for other types. Reading
+// an element fails with kCorrupt if it does not fit into 64 bits then.
 ElementConversion ToCfTimes(const model::Datatype& type);
 
-// The elements of `source`, converted. Null where `source` is, or where they would be more
-// bytes than a file can have.
+// The elements of `source`, converted. Null if `source` is null, or if they would be more bytes
+// than a file can have.
 std::shared_ptr<const ElementSource> ConvertElements(
     std::shared_ptr<const ElementSource> source, ElementConversion conversion);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Bytes that are made when somebody reads them, of a size that is known before:
-// headers with values of coordinates in them.
+// Bytes that are made when they are first read, of a size that is known before: headers with
+// values of coordinates in them.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class Deferred {
       const model::MutexLock lock(mutex_);
       if (value_) return value_;
     }
-    // Without the lock, for it may take long. Two callers may make the same value.
+    // Called without the lock, because it may take long. Two callers may make the same value.
     NDLFS_TRY(T made, make_());
     const model::MutexLock lock(mutex_);
     if (!value_) value_ = std::make_shared<const T>(std::move(made));
@@ -42,12 +42,13 @@ class Deferred {
   mutable std::shared_ptr<const T> value_ GUARDED_BY(mutex_);
 };
 
-// The bytes that `make` gives when they are first read, which must be `size`; kInternal if they
-// are not. `make` may read chunks of coordinates, and keeps what it needs for that alive. Up to
-// 4 KiB are kept, more are made for each read.
+// The bytes that `make` returns. It is called when they are first read, and must return `size`
+// bytes (kInternal if not). It may read chunks of coordinates, and keeps alive what it needs
+// for that. Up to 4 KiB are kept; more are made again for each read.
 Elements MakeDeferredBytes(uint64_t size, std::function<model::Result<std::string>()> make);
 
-// Bytes that `read` writes at any offset: see ElementSource::Read(). It holds so much memory.
+// Bytes that `read` writes at any offset: see ElementSource::Read(). `read` holds `held_bytes`
+// of memory.
 Elements MakeComputedBytes(
     uint64_t size, std::function<model::Result<void>(uint64_t offset, backends::ByteSpan)> read,
     uint64_t held_bytes = 0);

@@ -25,8 +25,8 @@ namespace ndlfs::fs {
 class ReadTracker {
  public:
   virtual ~ReadTracker() = default;
-  // To be called before the reader reads bytes [offset, offset + size) of the
-  // source. Returns the `hint` for ElementSource::Read().
+  // Call it before the reader reads bytes [offset, offset + size) of the source. Returns the
+  // `hint` for ElementSource::Read().
   virtual cache::ReadHint OnRead(uint64_t offset, uint64_t size) = 0;
   // Tells that the reader will soon come from another source to byte `offset`
   // of this one.
@@ -45,7 +45,8 @@ class ElementSource {
   // range may begin within an element.
   virtual model::Result<void> Read(uint64_t offset, backends::ByteSpan out,
                                    model::ByteOrder order, cache::ReadHint hint) const = 0;
-  // Memory that the source holds, besides some hundred bytes and what it reads from.
+  // Memory that the source holds, without some hundred bytes, and without the objects that it
+  // reads from.
   virtual uint64_t held_bytes() const { return 0; }
   // A tracker for one open file. The tracker must not outlive `prefetcher`.
   virtual std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const = 0;

@@ -29,14 +29,14 @@ struct IndexRange {
 // One for each dimension of the array. All indices lie inside it.
 using Selection = std::vector<IndexRange>;
 
-// The extents of what `selection` has.
+// The extents of the selected part.
 std::vector<uint64_t> ShapeOf(const Selection& selection);
 
 // A whole dimension.
 IndexRange WholeRange(uint64_t extent);
 // `text` as an index ("3", "-1"), or as a slice ("1:10:2", "::-1"), of a dimension of `extent`
-// elements. An index drops the dimension. kNotFound for an index outside, a step of 0, and what
-// is none of these.
+// elements. An index drops the dimension. kNotFound for an index outside, a step of 0, and any
+// other text.
 model::Result<IndexRange> ParseIndexRange(std::string_view text, uint64_t extent);
 // Indices from `first` to `last`, both inclusive, `step` apart.
 IndexRange InclusiveRange(uint64_t first, uint64_t last, uint64_t step);

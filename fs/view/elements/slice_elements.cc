@@ -138,7 +138,7 @@ class SliceElements final : public ElementSource {
   }
   Result<void> ReadBytes(uint64_t offset, ByteSpan out, ByteOrder order, ReadHint hint) const {
     if (out.empty()) return {};
-    // Elements of which only a part is wanted are read whole.
+    // Reads the whole element if only a part of it is wanted.
     while (offset % item_ != 0 || out.size() < item_) {
       const uint64_t from = offset % item_;
       const size_t count = std::min<uint64_t>(item_ - from, out.size());

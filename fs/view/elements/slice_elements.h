@@ -11,9 +11,9 @@
 
 namespace ndlfs::fs {
 
-// The elements of `selection`, a part of an array of elements of fixed size, in C order. Only
-// chunks with one of them are decoded, and a read decodes each of these once. Errors begin with
-// `name`, if there is one. kLimit where there are more bytes than a file can have.
+// The elements of `selection`, a part of an array of elements of fixed size, in C order.
+// Decodes only chunks that have one of them, and each once per read. Errors begin with `name`,
+// if there is one. kLimit if there are more bytes than a file can have.
 model::Result<std::shared_ptr<const ElementSource>> MakeSliceElements(
     std::shared_ptr<const cache::ArrayReader> reader, Selection selection,
     std::string name = {});

@@ -33,7 +33,7 @@ class View {
   // Memory that the view holds, in bytes, in addition to some hundred. May
   // grow.
   virtual uint64_t held_bytes() const { return 0; }
-  // What held_bytes() may grow to, as far as the view knows.
+  // The most that held_bytes() may grow to, as far as the view knows.
   virtual uint64_t most_held_bytes() const { return held_bytes(); }
   // Fills `out` from byte `offset`, and returns the number of bytes: fewer only
   // at the end of the file or, while size() is not known, after a long search

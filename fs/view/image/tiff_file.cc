@@ -226,13 +226,13 @@ class Head {
     uint64_t metadata = 0;
     uint64_t metadata_bytes = 0;
   };
-  // What is known when coordinates have been read.
+  // The facts that are known once coordinates have been read.
   struct Known {
     std::optional<GeoTransform> transform;
     TiffPixels pixels;
     PageNames names;
   };
-  // What is before the directories.
+  // The part of the file before the directories.
   struct Front {
     std::string bytes;
     Places places;

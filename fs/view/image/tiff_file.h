@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// TIFF 6.0, and BigTIFF where the file is too large for it: uncompressed pages, one strip each.
+// TIFF 6.0, and BigTIFF if the file is too large for it: uncompressed pages, one strip each.
 #pragma once
 
 #include <functional>
@@ -19,45 +19,45 @@ namespace ndlfs::fs {
 // The same pages in one resolution.
 struct TiffLevel {
   Raster raster;
-  std::shared_ptr<const ElementSource> elements;  // raster.pages * page_bytes() of them
+  std::shared_ptr<const ElementSource> elements;  // raster.pages * page_bytes() bytes
 };
 
-// How large pixels are, in one unit that ImageJ has a word for.
+// The size of pixels, in a unit that ImageJ has a word for.
 struct TiffPixels {
-  double width = 0;  // 0 where it is not known
+  double width = 0;  // 0 if it is not known
   double height = 0;
   double depth = 0;  // from one page to the next
 };
 
 struct TiffContent {
-  // The full resolution, and smaller ones, which become SubIFDs of each page. All have as many
-  // pages.
+  // The full resolution, and smaller ones, which become SubIFDs of each page. All have the same
+  // number of pages.
   std::vector<TiffLevel> levels;
   std::string description;        // ImageDescription of the first page; may be empty
   std::string nodata;             // GDAL_NODATA; may be empty
   std::optional<MapPlace> place;  // for GeoTIFF
-  // The pages are bands of one picture, which GDAL takes them for, and have names.
+  // The pages are bands of one picture, as GDAL assumes, and have names.
   bool has_bands = false;
-  std::optional<Geometry> names = {};  // where bands may have names: see PageNames
-  // The pages of the file, as those of `levels`; nullptr where they are in the same order.
+  std::optional<Geometry> names = {};  // if bands may have names: see PageNames
+  // Maps pages of the file to pages of `levels`; nullptr if they are in the same order.
   std::function<uint64_t(uint64_t)> order = nullptr;
-  // Reads how large pixels are; nullptr where nobody knows. `describe` then makes the
-  // description, of a size that does not depend on its argument.
+  // Reads the size of pixels; nullptr if it is not known. `describe` then makes the
+  // description, whose size does not depend on its argument.
   std::function<model::Result<TiffPixels>()> read_pixels = nullptr;
   std::function<std::string(const TiffPixels&)> describe = nullptr;
 };
 
-// Pictures with more bands are made of pages instead.
+// If there are more bands, the file has pages instead.
 inline constexpr uint64_t kMostTiffBands = 65'535;
-// A file whose pages are in another order has a segment for each.
+// The most pages of a file whose pages are in another order: it has a segment for each.
 inline constexpr uint64_t kMostOrderedPages = 100'000;
 
 // Whether TIFF has such elements, and pages of that size.
 bool FitsTiff(const Raster& raster);
 
-// All directories come before the elements, and those of all pages are equally large: whether
-// there is a georeference, which only the coordinates tell, changes nothing about sizes.
-// Reads no chunk.
+// All directories come before the elements, and the directories of all pages have the same
+// size. Only the coordinates tell whether there is a georeference, so sizes do not depend on
+// it. Reads no chunk.
 model::Result<ViewPtr> MakeTiff(TiffContent content);
 
 }  // namespace ndlfs::fs

@@ -23,7 +23,7 @@ using model::Result;
 
 constexpr size_t kMostNiftiAxes = 7;
 
-// 0 where NIfTI has no such numbers. Those of NIfTI-1, which has no others than NIfTI-2.
+// The code of NIfTI-1, which NIfTI-2 shares; 0 if NIfTI has no such numbers.
 int16_t CodeOf(Number number) {
   switch (number) {
     case Number::kUInt8:
@@ -156,7 +156,7 @@ Dimensions DimensionsOf(const Nifti& nifti, const std::optional<ImageSpace>& ima
   return made;
 }
 
-// What is written about the place: a header's own fields, or those that coordinates give.
+// The fields about the place: a header's own fields, or fields made of coordinates.
 struct NiftiFields {
   NiftiPlace place;
   double first_time = 0;
@@ -258,8 +258,8 @@ NiftiPlace PlaceByCoordinates(const Geometry& geometry, const Dimensions& dimens
   return place;
 }
 
-// That of a header: all its fields where its image is shown as it is, else its affine moved to
-// what is shown.
+// The place by a header: all its fields if its image is shown as it is, else its affine moved
+// to the shown elements.
 NiftiPlace PlaceByHeader(const NiftiPlace& header, const ImageSpace& image,
                          const Dimensions& dimensions, const NiftiPlace& by_coordinates) {
   NiftiPlace place = by_coordinates;

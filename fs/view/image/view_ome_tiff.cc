@@ -54,7 +54,7 @@ std::vector<AxisName> ReadAxes(const Json& image, size_t rank) {
                                                                       : std::vector<AxisName>();
 }
 
-// Of the first level: the size of an element along each axis.
+// The size of an element of the first level along each axis.
 std::vector<double> ReadScale(const Json& dataset, size_t rank) {
   const Json& transformations = OmeMember(dataset, "coordinateTransformations");
   if (!transformations.is_array()) return {};

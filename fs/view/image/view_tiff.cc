@@ -32,7 +32,7 @@ std::optional<Picture> FittingTiff(const ArrayInput& input) {
   return Picture{*numbers, *raster};
 }
 
-// What ImageJ calls the dimensions of a stack; it wants them in this order, the fastest first.
+// ImageJ's names of the dimensions of a stack; it wants them in this order, the fastest first.
 enum StackAxis : uint8_t { kChannels, kSlices, kFrames, kNoStackAxis };
 constexpr size_t kStackAxes = 3;
 
@@ -164,7 +164,7 @@ model::Result<TiffPixels> ReadPixels(const PixelAxes& axes) {
   return pixels;
 }
 
-// Of a fixed size: blanks stand for digits that a size does not have.
+// The text has a fixed size: blanks stand for digits that a number does not have.
 std::string DescribePixels(const PixelAxes& axes, const TiffPixels& pixels) {
   if (axes.unit.empty()) return {};
   std::string text = fmt::format("unit={}\n", axes.unit);

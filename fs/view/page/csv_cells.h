@@ -22,12 +22,12 @@ enum class CsvForm : uint8_t {
             // missing
 };
 
-// How elements of one type are written. Immutable.
+// Writes elements of one type. Immutable.
 class CsvCell {
  public:
   virtual ~CsvCell() = default;
-  // Appends the text of one element (of fixed size: little-endian; else as an element stream
-  // has it). It is neither padded nor quoted.
+  // Appends the text of one element (of fixed size: little-endian; else as in an element
+  // stream). It is neither padded nor quoted.
   virtual model::Result<void> Append(backends::ConstByteSpan element,
                                      std::string& out) const = 0;
 };
@@ -37,7 +37,7 @@ using CsvCellPtr = std::shared_ptr<const CsvCell>;
 // structs (whose members are cells), and vlens.
 CsvCellPtr MakeCsvCell(const model::Datatype& type, CsvForm form);
 
-// The elements of an array as a column, and how they are written.
+// The elements of an array as a column, and the cell that writes them.
 struct CsvColumn {
   std::shared_ptr<const ElementSource> elements;  // null for text of variable length
   model::Datatype type;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Lines for other programs that open the files of an array or of a group.
+// Lines of code with which other programs open the files of an array or of a group.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace ndlfs::fs {
 
-// The work that an array or a group comes from, as far as that says which programs open it.
+// The field of work that an array or a group comes from. It decides which programs are named.
 enum class PageField : uint8_t {
   kGeneral,
   kEarth,  // it has places on the earth, or follows the conventions of CF
@@ -29,9 +29,9 @@ PageField FieldOf(std::span<const PageDimension> dimensions,
 // Whether `files` has one of this name that can be read.
 bool HasFile(std::span<const ViewName> files, std::string_view name);
 
-// A section with such lines, as far as `files` has what they open. `folder` is the absolute
-// path of the folder of the array or group in a mount; where it is empty, the lines name files
-// of the working directory.
+// A section with such lines, for the files in `files` that the programs can open. `folder` is
+// the absolute path of the folder of the array or group in a mount; if it is empty, the lines
+// name files of the working directory.
 std::string ArrayLinesHtml(const ArrayInput& array, std::span<const ViewName> files,
                            std::string_view folder, PageField field);
 std::string GroupLinesHtml(std::span<const ViewName> files, std::string_view folder,

@@ -73,7 +73,7 @@ std::string DescriptionOfFile(std::string_view name) {
          fmt::vformat(found->description, fmt::make_format_args(of));
 }
 
-// What people look for first.
+// The attributes that people look for first.
 constexpr std::array<std::string_view, 16> kFirst = {
     "title",    "long_name",  "standard_name", "description", "summary", "units",
     "calendar", "comment",    "institution",   "source",      "history", "references",

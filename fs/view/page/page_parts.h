@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What index.html of arrays and of groups have in common.
+// Parts that index.html of arrays and of groups share.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ std::string Breadcrumbs(const StorePlace* place, std::string_view path);
 
 // "time 365 × lat 180", or "scalar".
 std::string ShapeHtml(const ArrayInput& array);
-// "2 metre temperature (K)", by the conventions of CF; empty where nothing says it.
+// "2 metre temperature (K)", by the conventions of CF; empty if no attribute says it.
 std::string DescriptionOf(const std::vector<model::Attribute>& attributes);
 // A section with a table of the attributes, the best known first. Long values are folded, and
 // those of more than 16 KiB are cut. Empty if there are no attributes.
@@ -51,9 +51,9 @@ std::string AttributesHtml(const std::vector<model::Attribute>& attributes);
 // in a table of their own.
 std::string FilesHtml(std::span<const ViewName> files);
 
-// The first and the last of some coordinates, which are decoded when the text is read; dates
-// where they are times. A chunk that is corrupt is said to be so. nullopt for coordinates
-// without text, and for those in chunks of more than 64 MiB.
+// The first and the last of some coordinates, which are decoded when the text is read; dates if
+// they are times. If a chunk is corrupt, the text says so. nullopt for coordinates without
+// text, and for those in chunks of more than 64 MiB.
 std::optional<Elements> CoordinateRange(const ArrayInput& coordinates);
 
 // A dimension of some arrays.
@@ -67,10 +67,9 @@ struct PageDimension {
            (!coordinates || PathOf(*coordinates) == PathOf(*other.coordinates));
   }
 };
-// The dimensions of `array` that have names. Loads coordinates. Only errors that may pass are
-// errors.
+// The dimensions of `array` that have names. Loads coordinates. Every error is transient.
 model::Result<std::vector<PageDimension>> DimensionsOf(const ArrayInput& array);
-// A section with a table of them, for the page of the object at `path`.
+// A section with a table of dimensions, for the page of the object at `path`.
 void AddDimensions(std::span<const PageDimension> dimensions, std::string_view path,
                    PageWriter& page);
 

@@ -10,7 +10,7 @@ namespace ndlfs::fs {
 
 // A type for people who do not know NDL: "float32", "int8 with names: clear, cloudy", "records:
 // time (date and time), depth (float32)", "text", "text of 12 bytes". At most some 300 bytes of
-// UTF-8, but for long names in it.
+// UTF-8, unless it has long names.
 std::string TypeWords(const model::Datatype& type);
 
 // 1234567 as "1,234,567".

@@ -32,7 +32,7 @@ constexpr std::string_view kPreview = "preview.png";
 constexpr std::string_view kThumbnail = "thumbnail.png";
 // The children of a group that its page shows. It loads all of them.
 constexpr size_t kMostChildren = 1000;
-// The subgroups of which it lists the children, and how many of each.
+// How many subgroups have their children listed, and how many children of each.
 constexpr size_t kMostLooks = 32;
 constexpr size_t kMostNames = 20;
 
@@ -128,7 +128,7 @@ std::string StoredHtml(const StorePlace* place) {
                      HtmlName(place->name), kText);
 }
 
-// What a slice of this array may be called.
+// A line that tells how slices of this array are named.
 std::string SlicesHtml(const ArrayInput& array, std::span<const ViewName> files) {
   if (!HasFile(files, "data.npy") || array.shape.empty() || array.shape[0] == 0) return {};
   const std::string name = array.shape.size() == 1 ? "data[0].npy" : "data[0,...].npy";
@@ -175,7 +175,7 @@ Result<ViewPtr> MakeArrayPage(const ArrayInput& input) {
   return std::move(page).Finish();
 }
 
-// What a group holds, as far as its page shows it.
+// The contents of a group, as far as its page shows them.
 struct Contents {
   size_t count = 0;  // of all children
   struct Child {

@@ -38,7 +38,7 @@ constexpr size_t kMostColumns = 4096;
 constexpr uint64_t kRowsBytes = uint64_t{256} << 10;
 // Texts of a column in the rows that are made together; whole texts are in memory.
 constexpr uint64_t kMostTextBytes = uint64_t{32} << 20;
-// What a text of variable length is taken for before it is read.
+// The size that a text of variable length is assumed to have before it is read.
 constexpr uint64_t kUsualText = 64;
 
 // A source of elements that some columns are made from: of fixed size, or texts.

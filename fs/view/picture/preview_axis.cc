@@ -120,7 +120,7 @@ bool IsPressure(const std::string& units) {
          units == "millibar" || units == "millibars";
 }
 
-// What DescribeGeometry() does not say.
+// Adds the names that DescribeGeometry() does not tell.
 Result<void> AddNames(const ArrayInput& part, size_t d, PreviewDimension& dimension) {
   auto coordinate = FindCoordinate(part, d);
   if (!coordinate && coordinate.error().is_of_system()) {
@@ -141,7 +141,7 @@ std::string NameOf(const PreviewDimension& dimension) {
   return dimension.axis.name;
 }
 
-// Coordinates that are errors of the data are none; others may pass.
+// Reads coordinates. Errors of the data count as no coordinates; other errors are transient.
 Result<std::vector<double>> ReadUsable(const Axis& axis) {
   auto coordinates = ReadCoordinates(axis);
   if (!coordinates && !coordinates.error().is_transient()) return std::vector<double>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The axes of a picture: where samples are along them, and what is written there.
+// The axes of a picture: the places of samples along them, and the labels.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@
 namespace ndlfs::fs {
 
 // Round times from `low` to `high`, which are `scale`'s numbers: years, months, days, or times
-// of a day. `factor` of the result is the date where all are of one day.
+// of a day. If all are of one day, `factor` of the result is the date.
 picture::Ticks TimeTicks(const model::TimeScale& scale, double low, double high, int most);
 
 // A moment, without the parts at its end that are zero: "2000-01-01", "2000-01-01 06:00".
 std::string TimeLabel(const model::TimeScale& scale, double number);
 
-// What is known of a dimension of an array from metadata.
+// A dimension of an array, as far as metadata describe it.
 struct PreviewDimension {
-  Axis axis;            // of the samples
-  IndexRange indices;   // of them
+  Axis axis;            // for the samples
+  IndexRange indices;   // indices of the samples
   uint64_t extent = 0;  // of the whole dimension
-  // How many elements of the array stand in the place of one that is shown: more than 1 for a
-  // smaller level of an image.
+  // How many elements of the array each shown element stands for: more than 1 for a smaller
+  // level of an image.
   double index_scale = 1;
   std::string long_name;
-  std::string element;     // what the one element that is shown is called; empty: nothing
+  std::string element;     // the name of the one element that is shown; may be empty
   bool goes_down = false;  // larger coordinates are farther down
   std::optional<model::TimeScale> time;
 };
@@ -45,7 +45,7 @@ model::Result<std::vector<PreviewDimension>> DescribeDimensions(const SamplePlan
 // or a name. `d` is the number of the dimension. Decodes a coordinate.
 model::Result<std::string> DescribeIndex(const PreviewDimension& dimension, size_t d);
 
-// Where samples are along an axis, from 0 to 1.
+// The places of samples along an axis, from 0 to 1.
 struct Placed {
   picture::FigureAxis axis;
   std::vector<double> centres;  // of the samples in their order
@@ -62,8 +62,8 @@ enum class PlaceOn : uint8_t {
   kYOfMap,
 };
 
-// Coordinates that are missing, cannot be decoded, or neither ascend nor descend are left out:
-// the indices stand for them. Errors are those that may pass.
+// Places samples by their coordinates or, if these are missing, cannot be decoded, or neither
+// ascend nor descend, by their indices. Every error is transient.
 model::Result<Placed> PlaceSamples(const PreviewDimension& dimension, PlaceOn place);
 
 }  // namespace ndlfs::fs

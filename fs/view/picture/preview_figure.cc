@@ -72,7 +72,7 @@ Names NamesIn(const Names& names, const std::vector<double>& values) {
   return used.empty() || names.size() <= kMostCategories ? names : used;
 }
 
-// What the numbers are, and how they are called.
+// The meaning of the numbers, and their name.
 struct SampleMeaning {
   std::string name;   // of the array
   std::string title;  // a sentence about it, else the name
@@ -142,7 +142,7 @@ SampleMeaning MeaningOf(const SamplePlan& plan, const Samples& samples) {
   return meaning;
 }
 
-// What stands beside values: their unit, else what they are.
+// The label next to values: their unit, else what they are.
 std::string ValueLabel(const SampleMeaning& meaning, const std::string& factor) {
   if (meaning.time || !meaning.names.empty()) return factor;
   if (factor.empty()) return meaning.units;
@@ -319,7 +319,7 @@ double HeightOf(const Names& names, double value) {
                               : static_cast<double>(std::distance(names.begin(), found));
 }
 
-// The values as they are drawn, and the ticks beside them.
+// The values as they are drawn, and the ticks next to them.
 struct LineScale {
   double low = 0;
   double high = 1;
@@ -421,7 +421,7 @@ std::string RangesText(const SamplePlan& plan) {
   return "[" + text + "]";
 }
 
-// What is shown of the array, in so far as that is not all of it.
+// Tells which part of the array is shown, if not all of it.
 Result<std::string> Subtitle(const SamplePlan& plan,
                              const std::vector<PreviewDimension>& dimensions,
                              const SampleMeaning& meaning, const Samples& samples) {

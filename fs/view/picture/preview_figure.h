@@ -11,7 +11,7 @@
 
 namespace ndlfs::fs {
 
-// The range of values that colours stand for.
+// The range of values that the colours cover.
 struct ColourRange {
   double low = 0;
   double high = 1;
@@ -21,9 +21,10 @@ struct ColourRange {
   picture::ColourMap colours = picture::ColourMap::kSequential;
 };
 
-// Of all that are finite, or of the middle 96 % where others would leave few colours for these.
-// Logarithmic where positive values go over more than four powers of ten, diverging where they
-// are about as far below zero as above. An empty range at 0 where none is finite.
+// The range of all values that are finite, or of the middle 96 % if the others would leave few
+// colours for these. Logarithmic if positive values go over more than four powers of ten,
+// diverging if they are about as far below zero as above. An empty range at 0 if none is
+// finite.
 ColourRange ChooseRange(const std::vector<double>& values);
 
 // The figure of an array: a line for one dimension, a map for more. Decodes coordinates.

@@ -109,7 +109,8 @@ uint64_t MostBytesOf(std::string_view codec, const SampleLimits& limits) {
   return limits.bytes;
 }
 
-// Of all codecs that the parameters of a filter name: those of a shard, and the one in blosc.
+// The least for any codec that the parameters of a filter name: those of a shard, and the one
+// in blosc.
 uint64_t MostBytesOf(const model::Value& parameters, const SampleLimits& limits) {
   uint64_t most = limits.bytes;
   const auto consider = [&](const model::Value& value) {
@@ -171,7 +172,7 @@ struct Run {
   uint64_t count = 0;
 };
 
-// Those of one chunk each.
+// Divides indices into runs, each within one chunk.
 std::vector<Run> RunsOf(const SamplePlan& plan, std::optional<size_t> d) {
   if (!d) return {{0, 1}};
   const backends::ChunkGrid& grid = plan.whole.reader->spec().grid;
@@ -220,7 +221,7 @@ Selection SelectionOf(const SamplePlan& plan, const SampleBlock& block) {
   return selection;
 }
 
-// What stands for no value where MakeUnpacked() has not heeded it already.
+// The number that stands for no value, unless MakeUnpacked() has applied it already.
 std::optional<double> FindMissing(const ArrayInput& values, Number number) {
   if (values.dtype.kind() == model::Datatype::Kind::kInteger && values.dtype.time()) {
     return static_cast<double>(std::numeric_limits<int64_t>::min());

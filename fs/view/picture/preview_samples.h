@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The elements that a picture of an array shows: all of a small one, and of a large one few
-// enough that only some hundred chunks are decoded.
+// Chooses the elements that a picture of an array shows: all of a small array, and so few of a
+// large one that only some hundred chunks are decoded.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 namespace ndlfs::fs {
 
 // The most elements along an axis, the most chunks, and the most bytes that these decode to,
-// unless one chunk alone has more. What a codec takes for a byte depends on its kind: so many
-// bytes take about a second at most.
+// unless one chunk alone has more. The limit of bytes depends on the kind of codec: decoding so
+// many takes about a second at most.
 struct SampleLimits {
   uint64_t columns = 1200;
   uint64_t rows = 800;
@@ -30,15 +30,15 @@ struct SampleLimits {
 };
 
 struct SamplePlan {
-  ArrayInput whole;     // which has a reader
-  Selection selection;  // of `whole`: what is shown. No dimension is dropped.
-  // The dimensions that are shown; of one element none, of a line `x` alone.
+  ArrayInput whole;     // has a reader
+  Selection selection;  // the shown elements of `whole`. No dimension is dropped.
+  // The dimensions that are shown: none for one element, `x` alone for a line.
   std::optional<size_t> x;
   std::optional<size_t> y;
-  // The extents of the array that the picture is of, where `whole` is a smaller version of it;
+  // The extents of the array that the picture shows, if `whole` is a smaller version of it;
   // else those of `whole`.
   std::vector<uint64_t> full_shape;
-  uint64_t channels = 1;  // 3 or 4, the last dimension, where elements are pixels in colour
+  uint64_t channels = 1;  // 3 or 4, the last dimension, if elements are pixels in colour
   // Elements are left out along an axis because there are too many chunks, and not because no
   // picture could show them.
   bool is_coarse = false;
@@ -48,8 +48,8 @@ struct SamplePlan {
   uint64_t rows() const { return y ? selection[*y].count : 1; }
 };
 
-// Of dimensions that are not shown, the middle. Those of one element are not shown. Reads
-// nothing. `whole` has numbers, and at least one.
+// Chooses the elements to show. Takes the middle of dimensions that are not shown; dimensions
+// of one element are never shown. Reads nothing. `whole` has numbers, and at least one.
 SamplePlan PlanSamples(const ArrayInput& whole, const SampleLimits& limits = {});
 
 // The values of a part of an array by the conventions of CF, and floats of any size as numbers.
@@ -61,7 +61,7 @@ struct Samples {
   std::vector<bool> is_broken;  // for each pixel: it could not be read. Empty if all could.
   uint64_t broken_chunks = 0;
   uint64_t chunks = 0;
-  std::string first_problem;  // of the first chunk that could not be read
+  std::string first_problem;  // error of the first chunk that could not be read
 };
 
 enum class PictureEffort : uint8_t {
@@ -74,9 +74,8 @@ enum class PictureEffort : uint8_t {
 model::Result<SamplePlan> PlanPicture(const ArrayInput& input,
                                       PictureEffort effort = PictureEffort::kPreview);
 
-// Reads them, each chunk once, and decodes ahead with `prefetcher`, if there is one. Chunks
-// that are corrupt are noted. An error where reading fails for the moment, and where no chunk
-// can be read.
+// Reads the elements of `plan`, each chunk once, and decodes ahead with `prefetcher`, if there
+// is one. Notes corrupt chunks. Fails with a transient error, and if no chunk can be read.
 model::Result<Samples> ReadSamples(const SamplePlan& plan, cache::Prefetcher* prefetcher);
 
 }  // namespace ndlfs::fs

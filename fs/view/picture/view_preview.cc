@@ -28,7 +28,7 @@ namespace {
 using backends::ByteSpan;
 using model::Result;
 
-// What differs between the two.
+// The differences between the two kinds of pictures.
 struct PictureKind {
   uint64_t (*size)(uint64_t array_bytes);
   Result<picture::PngFile> (*encode)(const picture::Figure&, uint64_t size);

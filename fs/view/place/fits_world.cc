@@ -17,7 +17,7 @@
 namespace ndlfs::fs {
 namespace {
 
-// Of one axis: "CRPIX2". Of two, or of an axis and a number: "CD1_2".
+// Keywords of one axis ("CRPIX2"), and of two axes, or of an axis and a number ("CD1_2").
 constexpr std::array<std::string_view, 7> kOfOneAxis = {"CTYPE", "CUNIT", "CRVAL", "CDELT",
                                                         "CRPIX", "CROTA", "CNAME"};
 constexpr std::array<std::string_view, 4> kOfTwo = {"CD", "PC", "PV", "PS"};

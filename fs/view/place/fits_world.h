@@ -11,11 +11,11 @@ namespace ndlfs::fs {
 // A card of a header of FITS.
 struct FitsCard {
   std::string keyword;
-  std::string value;  // as text; of a number as FITS writes it
+  std::string value;  // as text; a number as FITS writes it
   bool is_text = false;
 };
 
-// A number as FITS writes one that is no integer: with a letter E or a point.
+// A real number in the notation of FITS: with a letter E or a point.
 std::string RealOfFits(std::string text);
 
 struct FitsWorld {
@@ -23,11 +23,11 @@ struct FitsWorld {
   bool has_place = false;  // some of them say where an axis is
 };
 
-// What the header of the source says of an image of FITS: its world coordinates (FITS 4.0,
-// section 8), moved to the part that is shown, and what was observed and when. Empty where the
-// array is no such image. Empty, too, where these cards cannot say it: the coordinates need
-// tables or distortions that are elsewhere, the part has a step and the image a distortion, or
-// the part has one index of an axis that others depend on. Reads nothing.
+// The cards of the source's header for an image of FITS: its world coordinates (FITS 4.0,
+// section 8), moved to the part that is shown, and what was observed and when. Empty if the
+// array is no such image. Empty, too, if such cards cannot express the place: the coordinates
+// need tables or distortions that are elsewhere, the part has a step and the image a
+// distortion, or the part has one index of an axis on which others depend. Reads nothing.
 FitsWorld WorldOf(const ArrayInput& input);
 
 }  // namespace ndlfs::fs

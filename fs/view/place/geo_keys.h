@@ -14,7 +14,7 @@ struct GeoKeys {
   std::vector<double> doubles;
 };
 
-// Empty where GeoTIFF has no word for the system.
+// Empty if GeoTIFF has no word for the system.
 GeoKeys MakeGeoKeys(const MapPlace& place);
 
 }  // namespace ndlfs::fs

@@ -237,7 +237,7 @@ Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& nu
     }
     if (d >= input.shape.size()) continue;
     auto coordinates = FindCoordinate(input, d);
-    if (!coordinates && MayPass(coordinates.error())) {
+    if (!coordinates && IsWorthRetrying(coordinates.error())) {
       return model::Propagate(std::move(coordinates).error());
     }
     if (!coordinates || !*coordinates || axis.count > kMostCoordinates) continue;

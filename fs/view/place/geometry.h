@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the elements of an array are: the coordinates along its dimensions, as
-// headers of other programs say it. The metadata are known when a file is made, the values of
-// the coordinates when it is read: until then nobody knows whether they are regular.
+// The places of the elements of an array: the coordinates along its dimensions, for headers of
+// other programs. The metadata are known when a file is made, but the values of coordinates
+// only when it is read: until then nobody knows whether they are regular.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace ndlfs::fs {
 
-// What numbers along an axis are, as its metadata say.
+// The meaning of numbers along an axis, by its metadata.
 enum class AxisRole : uint8_t {
   kOther,
   kLongitude,  // degrees east
@@ -39,7 +39,7 @@ enum class AxisRole : uint8_t {
 // Coordinates first, first + step, first + 2 step ...
 struct Steps {
   double first = 0;
-  double step = 0;  // not 0; NaN where there is only one coordinate
+  double step = 0;  // not 0; NaN if there is only one coordinate
 };
 
 struct Axis {
@@ -47,51 +47,51 @@ struct Axis {
   uint64_t count = 0;  // elements along it
   AxisRole role = AxisRole::kOther;
   std::string units;     // of the coordinates
-  std::string calendar;  // of times
-  // The coordinates, numbers; null where there are none.
+  std::string calendar;  // for times
+  // The coordinates, which are numbers; null if there are none.
   std::shared_ptr<const NumberArray> coordinates;
-  std::vector<std::byte> missing = {};  // the element that is no coordinate
+  std::vector<std::byte> missing = {};  // the element that stands for a missing coordinate
   double scale = 1;                     // coordinate = element * scale + offset
   double offset = 0;
-  // The distance between elements where an attribute of the array has it.
+  // The distance between elements, if an attribute of the array tells it.
   std::optional<double> spacing = {};
-  // Where there are no coordinates: what the metadata of an image say instead.
+  // If there are no coordinates: the steps that the metadata of an image tell instead.
   std::optional<Steps> known = {};
   std::string standard_name = {};  // CF's, of the coordinates
 };
 
-// Pixel and line, counted from the outer corner of the first pixel, to coordinates.
+// Maps pixel and line, counted from the outer corner of the first pixel, to coordinates.
 struct GeoTransform {
   double x0 = 0;
   double dx = 0;
   double y0 = 0;
-  double dy = 0;  // below 0 where the first line is the most northern
-  // Other than 0 in maps that are turned.
+  double dy = 0;  // below 0 if the first line is the most northern
+  // Not 0 for maps that are turned.
   double x_of_line = 0;
   double y_of_pixel = 0;
 };
 
 struct Geometry {
   std::vector<Axis> axes;  // for each dimension of NumberArray::shape
-  // That of kLongitude and kLatitude, or of a map.
+  // The system of kLongitude and kLatitude, or of a map.
   ReferenceSystem system;
-  // Of the last two dimensions, where attributes say it instead of coordinates.
+  // How the last two dimensions lie, if attributes say it instead of coordinates.
   std::optional<GeoTransform> transform;
   std::optional<ImageSpace> image;
 };
 
-// Loads coordinates and `grid_mapping`, but reads no chunk. A store that fails for the moment
-// is an error; coordinates that cannot be shown are none.
+// Loads coordinates and `grid_mapping`, but reads no chunk. Fails if the store fails for the
+// moment; coordinates that cannot be shown are left out.
 model::Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& numbers);
 
-// The coordinates along `axis`; none where there are none, more than a million, or one of them
+// The coordinates along `axis`. Empty if it has none, or more than a million, or if one of them
 // is missing or not finite. Decodes them.
 model::Result<std::vector<double>> ReadCoordinates(const Axis& axis);
 
-// Of coordinates that are equally far from each other, up to two thousandths of a step and what
-// rounding to their type does.
+// The steps of coordinates that are equally far from each other, up to two thousandths of a
+// step and the rounding of their type; nullopt for others.
 std::optional<Steps> FindSteps(const Axis& axis, const std::vector<double>& coordinates);
-// The same of the coordinates along `axis`; where it has none, Axis::known.
+// The same for the coordinates along `axis`; if it has none, Axis::known.
 model::Result<std::optional<Steps>> ReadSteps(const Axis& axis);
 
 // How the pictures of an array lie on the earth.
@@ -101,11 +101,11 @@ struct MapPlace {
   ReferenceSystem system;
   bool is_geographic = false;             // degrees, else metres
   bool is_earth = false;                  // else a plane that nobody has described
-  std::optional<GeoTransform> transform;  // where it is known without coordinates
+  std::optional<GeoTransform> transform;  // if it is known without coordinates
 };
-// nullopt where the metadata say already that there is none.
+// nullopt if the metadata already exclude it.
 std::optional<MapPlace> FindMapPlace(const Geometry& geometry, const Raster& raster);
-// nullopt where the coordinates are not regular. Decodes them.
+// nullopt if the coordinates are not regular. Decodes them.
 model::Result<std::optional<GeoTransform>> ReadGeoTransform(const MapPlace& place);
 
 // Numbers in texts of fixed size: as they are, or as wide as any can be.
@@ -121,15 +121,15 @@ class NumberText {
   bool is_widest_;
 };
 
-// A header of text whose size does not depend on `Values`, which `read` finds when the header
-// is read. `render` makes the text; that of `longest` with the widest numbers is the longest of
-// all, and others are filled up with blank lines at the end.
+// A header of text whose size does not depend on `Values`. `read` finds the values when the
+// header is read. `render` makes the text. The text for `longest`, with the widest numbers,
+// must be the longest of all; others are filled up with blank lines at the end.
 template <typename Values>
 Elements MakeTextHeader(Values longest, std::function<model::Result<Values>()> read,
                         std::function<std::string(const Values&, const NumberText&)> render);
 
-// `text` with blanks and newlines at its end, so that it has `size` bytes and no line of more
-// than 80 is added. kInternal where it is longer.
+// `text` with blanks and newlines at its end, so that it has `size` bytes, and no added line is
+// longer than 80. kInternal if it is longer.
 model::Result<std::string> FillUp(std::string text, uint64_t size);
 
 template <typename Values>
@@ -142,7 +142,7 @@ Elements MakeTextHeader(Values longest, std::function<model::Result<Values>()> r
   });
 }
 
-// Values for MakeTextHeader(): the steps along each axis, nullopt where there are none.
+// Values for MakeTextHeader(): the steps along each axis, nullopt if there are none.
 using AllSteps = std::vector<std::optional<Steps>>;
 AllSteps LongestSteps(const Geometry& geometry);
 model::Result<AllSteps> ReadAllSteps(const Geometry& geometry);
@@ -150,8 +150,8 @@ model::Result<AllSteps> ReadAllSteps(const Geometry& geometry);
 // The size of an element along an axis, always positive and finite: by its coordinates, an
 // attribute of the array, or 1.
 double SpacingOf(const Axis& axis, const std::optional<Steps>& steps);
-// The coordinate of the first element where coordinates ascend or there is only one, else 0:
-// most readers of pictures know no negative spacing.
+// The coordinate of the first element if coordinates ascend or there is only one, else 0: most
+// readers of pictures know no negative spacing.
 double OriginOf(const std::optional<Steps>& steps);
 
 }  // namespace ndlfs::fs

@@ -238,14 +238,15 @@ ImageAxis AxisInPart(const ArrayInput& array, size_t dimension) {
   return axis;
 }
 
-// NIfTI-Zarr: an array `nifti` beside the levels of an image holds the header of the first one.
-// Places of other levels follow from their scales.
+// NIfTI-Zarr: an array `nifti` next to the levels of an image holds the header of the first
+// one. Places of other levels follow from their scales.
 Result<std::optional<ImageSpace>> FindNiftiZarr(const ArrayInput& shown,
                                                 const ArrayInput& whole) {
   const auto level = FindLevel(whole);
   if (!level) return std::nullopt;
   auto child = level->group->Load("nifti");
-  if (!child && MayPass(child.error())) return model::Propagate(std::move(child).error());
+  if (!child && IsWorthRetrying(child.error()))
+    return model::Propagate(std::move(child).error());
   if (!child || !child->array || !child->array->elements) return std::nullopt;
   constexpr uint64_t kMostHeader = uint64_t{16} << 20;  // it may have extensions
   if (child->array->elements->size() > kMostHeader) return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where an image lies in a space of three axes, and how large its pixels are, by headers and
+// The place of an image in a space of three axes, and the size of its pixels, by headers and
 // metadata of images: NIfTI, NIfTI-Zarr, OME-Zarr, NRRD and MetaImage. All files with a place
 // ask here.
 #pragma once
@@ -25,7 +25,7 @@ using backends::foreign::Placement;
 
 // One axis of an image of OME-Zarr: the coordinate of index i is offset + i * scale.
 struct OmeAxis {
-  std::string name;  // empty where the image has no name for it
+  std::string name;  // empty if the image has no name for it
   std::string type;  // "space", "time", "channel"; may be empty
   std::string unit;
   double scale = 1;
@@ -33,37 +33,37 @@ struct OmeAxis {
   bool is_known = false;  // the image has a scale, and the axis is of space or time
 };
 
-// The axes of `array`, a whole one that is a level of an image: one for each of its dimensions.
-// Empty where it is none. Reads nothing but attributes of groups.
+// The axes of `array`, which is whole and a level of an image: one for each of its dimensions.
+// Empty if it is no level. Reads nothing but attributes of groups.
 std::vector<OmeAxis> FindOmeAxes(const ArrayInput& array);
 
-// An axis of the image in a header, as the elements that are shown have it.
+// An axis of the image in a header, in terms of the shown elements.
 struct ImageAxis {
-  // The dimension of what is shown; nullopt if that has only one index of the axis.
+  // The dimension of the shown elements; nullopt if they have only one index of the axis.
   std::optional<size_t> dimension;
-  // The index of the header's image is first + step * index.
+  // The index in the header's image is first + step * index.
   double first = 0;
   double step = 1;
 };
 
 // A header that places an image.
 struct ImageSpace {
-  // The header, or the bytes of it, which are read when somebody asks.
+  // The header; or its bytes, which are read by the first call of Read().
   std::optional<NiftiPlace> header;
   std::shared_ptr<const ElementSource> stored;
-  std::array<ImageAxis, 3> axes;  // of the header's image, the fastest first
-  bool is_whole = false;          // what is shown is the header's image
+  std::array<ImageAxis, 3> axes;  // axes of the header's image, the fastest first
+  bool is_whole = false;          // the shown elements are the whole image of the header
 
-  // nullopt where the bytes are no header.
+  // nullopt if the bytes are no header.
   model::Result<std::optional<NiftiPlace>> Read() const;
 };
 
-// Indexes of what is shown to a place. Columns belong to ImageSpace::axes.
+// Maps indexes of the shown elements to a place. Columns belong to ImageSpace::axes.
 Placement PlacementIn(const ImageSpace& space, const NiftiPlace& header);
 
-// nullopt where no header says where `array`, or the whole of a part, lies. `colours` is 1 if
-// its last dimension are the parts of a pixel. Loads metadata, but reads no chunk. An error is
-// one that may pass.
+// nullopt if no header places `array`, or the whole of a part. `colours` is 1 if its last
+// dimension are the parts of a pixel. Loads metadata, but reads no chunk. Every error is
+// transient.
 model::Result<std::optional<ImageSpace>> FindImageSpace(const ArrayInput& array,
                                                         size_t colours);
 

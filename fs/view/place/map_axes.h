@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which axes of an array are those of a map, by the reference system that it has.
+// Finds the axes of an array that are those of a map, by its reference system.
 #pragma once
 
 #include "fs/view/base/view_input.h"
@@ -10,9 +10,8 @@
 namespace ndlfs::fs {
 
 // Fills in the reference system and the transform of `geometry`, which describes the axes of
-// `input`, and the roles of axes whose own attributes do not suffice. Loads metadata of grid
-// mappings and groups where an axis may be one of a map, but reads no chunk. An error is one
-// that may pass.
+// `input`, and the roles of axes whose own attributes do not suffice. If an axis may be one of
+// a map, loads metadata of grid mappings and groups; reads no chunk. Every error is transient.
 model::Result<void> AddMap(const ArrayInput& input, Geometry& geometry);
 
 }  // namespace ndlfs::fs

@@ -17,40 +17,41 @@ namespace ndlfs::fs {
 
 // A member of an object, else a null that lives as long as the process.
 const backends::Json& OmeMember(const backends::Json& json, const char* key);
-// Text, or empty.
+// The text; empty if `json` is no text.
 std::string OmeText(const backends::Json& json);
 
 // The first image of `multiscales`, which is an attribute of its own, or in `ome` since 0.5. It
-// has a list `datasets`. nullopt where the group is no image.
+// has a list `datasets`. nullopt if the group is no image.
 std::optional<backends::Json> FindOmeImage(const backends::Node& group);
 
-// The names of the axes of `image`, such as "c" and "y". Empty where they are not `rank` names.
+// The names of the axes of `image`, such as "c" and "y". Empty if there are not `rank` names.
 std::vector<std::string> ReadOmeAxisNames(const backends::Json& image, size_t rank);
 
-// How people see a channel of an image.
+// How to show a channel of an image to people.
 struct OmeChannel {
-  std::string label;              // UTF-8; empty where it has none
+  std::string label;              // UTF-8; empty if it has none
   std::optional<uint32_t> color;  // 0xRRGGBB
 };
 
 // The channels that `omero` describes, which is an attribute of its own, or in `ome` since 0.5.
-// They are in the order of the dimension `c`, which has `count` elements. Empty where the group
+// They are in the order of the dimension `c`, which has `count` elements. Empty if the group
 // describes no channels, or another number of them.
 std::vector<OmeChannel> ReadOmeChannels(const backends::Node& group, size_t count);
 
 // Whether the numbers of the arrays of this group are labels of objects, and not intensities.
 bool IsOmeLabels(const backends::Node& group);
 
-// The name of an array for people. Of one that is called by a number alone, such as a level of
-// an image, the name of the image or of the group, too: "cells04, level 0", "profiles, 12".
+// The name of an array for people. An array that is called by a number alone, such as a level
+// of an image, has the name of the image or of the group in front: "cells04, level 0",
+// "profiles, 12".
 std::string TellingName(const ArrayInput& array);
 
 // One level: the array at the path of a dataset, below the group.
 model::Result<ArrayInput> LoadOmeLevel(const GroupInput& group, std::string path);
 
-// Of the levels that show the same as `array`, a level of an image, in fewer pixels: the
-// smallest that still has `columns` or `rows`. `array` itself where there is none. Loads the
-// metadata of levels. An error is one that may pass.
+// Finds the smallest level that shows the same as `array`, itself a level of an image, and
+// still has `columns` or `rows`. Returns `array` if there is none. Loads the metadata of
+// levels. Every error is transient.
 model::Result<ArrayInput> FindOmeLevel(const ArrayInput& array, uint64_t columns,
                                        uint64_t rows);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the pages of an array are called: the coordinates along its other dimensions, such as
+// The names of the pages of an array: the coordinates along its other dimensions, such as
 // "2000-01-01" or "level=850 hPa". GDAL calls them descriptions of bands.
 #pragma once
 
@@ -17,9 +17,9 @@ namespace ndlfs::fs {
 
 class PageNames {
  public:
-  // No name has more bytes. All are printable ASCII, and none has a meaning in XML.
+  // The most bytes of a name. All are printable ASCII, and none has a meaning in XML.
   static constexpr size_t kMostBytes = 56;
-  // Of more pages, none has a name.
+  // If there are more pages, none has a name.
   static constexpr uint64_t kMostPages = 65'536;
 
   // Whether some page may have a name. Reads nothing.
@@ -27,12 +27,12 @@ class PageNames {
   // Decodes the coordinates.
   static model::Result<PageNames> Read(const Geometry& geometry, const Raster& raster);
 
-  // Empty where nobody knows one.
+  // Empty if the page has no name.
   std::string Of(uint64_t page) const;
 
  private:
-  // Of each dimension that counts pages, the slowest first: how many pages, and their names,
-  // which are none or as many.
+  // For each dimension that counts pages, the slowest first: how many pages there are, and
+  // their names, which are none or as many.
   struct Dimension {
     uint64_t count = 1;
     std::vector<std::string> names = {};

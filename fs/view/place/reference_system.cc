@@ -102,7 +102,7 @@ std::string_view WktElement(std::string_view text, std::string_view keyword) {
   return {};
 }
 
-// Of systems with a height, or with a shift to another datum, the horizontal one counts.
+// If a system has a height, or a shift to another datum, its horizontal part counts.
 ReferenceSystem SystemOfWkt(std::string_view text) {
   ReferenceSystem system;
   std::string_view part = text;
@@ -532,14 +532,14 @@ Result<std::shared_ptr<const backends::Node>> LoadNear(std::shared_ptr<const Gro
   for (; group != nullptr; group = group->Outer()) {
     auto child = group->Load(name);
     if (child) return std::move(child->node);
-    if (MayPass(child.error())) return model::Propagate(std::move(child).error());
+    if (IsWorthRetrying(child.error())) return model::Propagate(std::move(child).error());
   }
   return nullptr;
 }
 
 }  // namespace
 
-bool MayPass(const model::Error& error) {
+bool IsWorthRetrying(const model::Error& error) {
   return error.is_transient() && error.code() != model::ErrorCode::kDenied;
 }
 

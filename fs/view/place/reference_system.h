@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which coordinates of the earth the numbers along two axes are: by CF's grid mappings, and by
+// The coordinates of the earth that numbers along two axes are, by CF's grid mappings, and by
 // the attributes of GDAL, GeoZarr and rasterio. All files with a place ask here.
 #pragma once
 
@@ -20,11 +20,11 @@ namespace ndlfs::fs {
 struct Ellipsoid {
   double semi_major = 6378137;
   double inverse_flattening = 298.257223563;  // 0: a sphere
-  bool is_known = false;                      // the store says it; else it is that of WGS 84
+  bool is_known = false;                      // the store tells it; else it is that of WGS 84
   bool operator==(const Ellipsoid&) const = default;
 };
 
-// A projection of CF as GeoTIFF has it.
+// A projection of CF in the terms of GeoTIFF.
 struct GeoTiffProjection {
   uint16_t method = 0;                                 // ProjCoordTransGeoKey
   std::vector<std::pair<uint16_t, double>> keys = {};  // its parameters, ascending
@@ -35,31 +35,31 @@ struct ReferenceSystem {
   enum class Kind : uint8_t {
     kUnknown,
     kGeographic,  // degrees of longitude and latitude
-    kRotated,     // the same of another pole
+    kRotated,     // the same for another pole
     kProjected,   // metres
   };
   Kind kind = Kind::kUnknown;
   std::optional<int> epsg;  // its code, of at most 16 bits
-  // WKT, PROJJSON or a PROJ string on one line, as the store has it, or made of CF's
+  // WKT, PROJJSON or a PROJ string on one line, taken from the store, or made of CF's
   // parameters; may be empty.
   std::string text;
   std::optional<GeoTiffProjection> projection;
-  // Of coordinates that are angles seen from a satellite: metres for a radian.
+  // For coordinates that are angles seen from a satellite: metres for a radian.
   std::optional<double> metres_of_radian;
-  // GDAL's six numbers in an attribute of the grid mapping; empty where there are none.
+  // GDAL's six numbers in an attribute of the grid mapping; empty if there are none.
   std::vector<double> transform;
 };
 
-// By the attributes of one object: a grid mapping, an array or a group.
+// Reads the attributes of one object: a grid mapping, an array or a group.
 ReferenceSystem ReadReferenceSystem(const std::vector<model::Attribute>& attributes);
 
-// That of an array: of its `grid_mapping`, else of its own attributes, a variable `spatial_ref`
-// or `crs`, or the groups around it. Loads them, but reads no chunk. An error is one that may
-// pass.
+// The system of an array: by its `grid_mapping`, else by its own attributes, a variable
+// `spatial_ref` or `crs`, or the groups around it. Loads them, but reads no chunk. Every error
+// is transient.
 model::Result<ReferenceSystem> FindReferenceSystem(const ArrayInput& array);
 
-// Whether an error of loading something is worth trying again. What is closed to the caller
-// stays closed: a file is the same without it.
-bool MayPass(const model::Error& error);
+// Whether it makes sense to load something again later. Not if the caller may not read it: the
+// file is the same without it then.
+bool IsWorthRetrying(const model::Error& error);
 
 }  // namespace ndlfs::fs

@@ -530,7 +530,7 @@ TEST_F(StoreTreeTest, StoreThatIsPutRightIsOpenedAgain) {
   EXPECT_THAT(Read("a.npy/data.raw"), IsOkAnd("abc"));
 }
 
-TEST_F(StoreTreeTest, FailureOfTheSystemMayPass) {
+TEST_F(StoreTreeTest, FailureOfTheSystemIsTransient) {
   FakeStore& store = AddFileStore("a.npy");
   store.AddArray("/", "abc");
   store.open_error = model::Error(ErrorCode::kIo, "too many open files", EMFILE);

@@ -99,8 +99,8 @@ Result<void> ReadExternalParts(hid_t properties, DatasetInfo& info) {
 Result<void> ReadContiguousLayout(hid_t dataset, hid_t properties, DatasetInfo& info) {
   NDLFS_RETURN_IF_ERROR(ReadExternalParts(properties, info));
   if (!info.external.empty()) return {};
-  // Of what is not allocated, with a user block, the library adds up an offset
-  // out of nothing.
+  // If nothing is allocated and the file has a user block, the library returns an offset that
+  // means nothing.
   if (H5Dget_storage_size(dataset) == 0) return {};
   const haddr_t offset = H5Dget_offset(dataset);
   if (offset != HADDR_UNDEF) info.offset = offset;
@@ -214,8 +214,8 @@ std::optional<Block> BeginningOf(const DatasetInfo& info) {
   return block;
 }
 
-// Decides how text is read from what the dataset begins with (see TextRule).
-// What cannot be read, says nothing.
+// Reads the beginning of the dataset to decide how its text is read (see TextRule). Text that
+// cannot be read has no influence.
 void InspectText(hid_t file, hid_t dataset, const ElementType& type, ObjectIndex& index,
                  DatasetInfo& info) {
   TextRule rule(info.type);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What libhdf5 says of one dataset, where its chunks are, and its elements
-// where only the library can read them.
+// Describes one dataset by means of libhdf5, tells where its chunks are, and reads elements
+// that only the library can read.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ namespace ndlfs::backends::hdf5 {
 
 // All need library_mutex.
 
-// Everything but the scales. `properties` are those that the dataset was created with.
+// Describes everything but the scales. `properties` are those that the dataset was created
+// with.
 model::Result<DatasetInfo> DescribeDataset(hid_t file, hid_t dataset, hid_t properties,
                                            ObjectIndex& index);
 

@@ -137,7 +137,7 @@ class DimensionLengths::Walk {
     variables.push_back({link.name, link.address, extent->shape, is_scale});
   }
 
-  // What dimensions a variable has takes longer to find out than its shape.
+  // Finding out which dimensions a variable has takes longer than finding out its shape.
   bool MayBeLonger(const std::string& group, const std::vector<uint64_t>& shape) const {
     constexpr size_t kMany = 64;
     if (unlimited_.size() > kMany) return true;
@@ -157,7 +157,7 @@ class DimensionLengths::Walk {
     if (id.size() == 1) by_id_.emplace(id[0], address);
   }
 
-  // Of several scales of one dimension, netCDF-C takes the last.
+  // If a dimension has several scales, netCDF-C takes the last.
   static std::vector<std::optional<haddr_t>> LastScales(hid_t dataset, size_t rank) {
     std::vector<std::optional<haddr_t>> scales;
     if (H5Aexists(dataset, "DIMENSION_LIST") <= 0) return scales;
@@ -276,7 +276,7 @@ model::Result<void> DimensionLengths::Complete(hid_t file, hid_t dataset,
   const bool is_record_coordinate = described.is_scale && !described.is_dimension_only &&
                                     described.shape.size() == 1 &&
                                     IsUnlimitedScale(described.max_shape);
-  // Only a file of which netCDF-C would make something is walked over.
+  // Walks only over files that netCDF-C could read.
   const bool has_records = HasRecords(described, path);
   if (!is_record_coordinate && !has_records) return {};
   NDLFS_TRY(const bool is_known, LoadFor(file, info));

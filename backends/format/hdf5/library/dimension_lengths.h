@@ -15,16 +15,16 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// Knows one version of a file. netCDF-C asks all variables of a dimension's
-// group, and of the groups below, how many records they have; so that is what
-// the first question does, once for all dimensions. Needs library_mutex.
+// Knows the lengths in one version of a file. netCDF-C asks all variables in the group of a
+// dimension, and in the groups below, how many records they have. The first question does the
+// same, once for all dimensions. Needs library_mutex.
 class DimensionLengths {
  public:
-  // Fills in `netcdf_shape` of the dataset at `path`, and the extents of its
-  // unlimited scales, which must be there already. Only of a dataset all of
-  // whose dimensions netCDF-C finds: a scale of each in its group or one
-  // around it. Notes where the lengths are not known, or not for certain.
-  // Fails only if the file cannot be read; then the next call tries again.
+  // Fills in `netcdf_shape` of the dataset at `path`, and the extents of its unlimited scales,
+  // which must be there already. Does nothing unless netCDF-C finds all dimensions of the
+  // dataset: a scale of each in its group or in one around it. Adds a note if the lengths are
+  // not known, or not for certain. Fails only if the file cannot be read; then the next call
+  // tries again.
   model::Result<void> Complete(hid_t file, hid_t dataset, const std::string& path,
                                ObjectInfo& info);
 
@@ -36,12 +36,11 @@ class DimensionLengths {
   class Walk;
 
   model::Result<void> Load(hid_t file);
-  // Loads, and notes what that says; whether the lengths are known.
+  // Loads the lengths, and adds the notes about that to `info`. Returns whether they are known.
   model::Result<bool> LoadFor(hid_t file, ObjectInfo& info);
   void CompleteScales(hid_t file, const std::string& path, DatasetInfo& info,
                       std::vector<uint64_t>& shape) const;
-  // The length of the dimension, if it is an unlimited one that a dataset at
-  // `path` may have.
+  // The length of the dimension, if it is an unlimited one that a dataset at `path` may have.
   std::optional<uint64_t> Find(haddr_t scale, const std::string& path) const;
 
   bool loaded_ = false;

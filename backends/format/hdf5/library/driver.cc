@@ -176,7 +176,7 @@ H5FD_class_t MakeStoreDriverClass() {
   return driver;
 }
 
-// What a file's metadata may take in memory, where the library has a choice.
+// The memory for metadata of a file, where the library has a choice.
 constexpr size_t kMetadataCacheBytes = 1 << 20;
 
 model::Result<void> LimitMetadataCache(hid_t properties) {
@@ -207,7 +207,7 @@ model::Result<Handle> MakeAccessProperties(const DriverTarget& target) {
       CheckStatus(H5Pset_relax_file_integrity_checks(properties.get(), H5F_RFIC_ALL),
                   "file access properties"));
 #endif
-  // Of a file that is being written, a torn read is read again; by default a
+  // The library repeats reads that were torn because the file is being written; by default a
   // hundred times, with longer and longer pauses.
   NDLFS_RETURN_IF_ERROR(CheckStatus(H5Pset_metadata_read_attempts(properties.get(), 5),
                                     "file access properties"));
@@ -229,7 +229,7 @@ void ClearReadError() {
 std::string DriverName(const std::string& path) { return "/" + path; }
 
 void PrefetchObjects(hid_t file, std::span<const haddr_t> addresses) {
-  // What the library reads of an object header at first.
+  // How many bytes of an object header the library reads at first.
   constexpr uint64_t kHeaderBytes = 512;
   void* driver_file = nullptr;
   const Handle properties(H5Fget_create_plist(file));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A virtual file driver for libhdf5. It opens and reads every file through
-// InputFiles, also those that a file makes the library open, as the sources of
-// virtual datasets: it makes no system call. It can also overhear where the
-// library would read raw data, without reading.
+// A virtual file driver for libhdf5. It opens and reads every file through InputFiles, even
+// those that a file makes the library open, such as the sources of virtual datasets. It makes
+// no system call. It can also overhear where the library would read raw data, without reading.
 #pragma once
 
 #include <memory>
@@ -17,11 +16,11 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// What the driver opens: one file, and others that are opened on its behalf.
+// The file that the driver opens, and the files that it may open for that one.
 struct DriverTarget {
   std::shared_ptr<InputFiles> files;
   std::shared_ptr<const InputFile> file;
-  std::string name;  // by which the library asks for `file`
+  std::string name;  // the name by which the library asks for `file`
 };
 
 // A list of file access properties with this driver for `target`, which must
@@ -31,9 +30,9 @@ model::Result<Handle> MakeAccessProperties(const DriverTarget& target);
 // The name by which the driver knows the file at `path` beneath the source.
 std::string DriverName(const std::string& path);
 
-// The first read that has failed since ClearReadError(), or why a file could
-// not be opened although it may be there. The library cannot be trusted to
-// pass either on, and may go on as if there was nothing. Needs library_mutex.
+// The error of the first read that failed since ClearReadError(), or the reason why a file
+// could not be opened although it may be there. The library does not reliably report either,
+// and may go on as if nothing had happened. Needs library_mutex.
 std::optional<model::Error> ReadError();
 void ClearReadError();
 
@@ -41,8 +40,8 @@ void ClearReadError();
 // opened soon. Needs library_mutex.
 void PrefetchObjects(hid_t file, std::span<const haddr_t> addresses);
 
-// While one of these lives, reads of raw data through the driver do nothing
-// but note their place. There is one at a time. Needs library_mutex.
+// While one of these exists, reads of raw data through the driver do nothing but note their
+// place. There is one at a time. Needs library_mutex.
 class Eavesdropper {
  public:
   Eavesdropper();

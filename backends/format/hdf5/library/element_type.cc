@@ -15,7 +15,7 @@ using model::ByteOrder;
 using model::Datatype;
 using model::Result;
 
-// What a hostile datatype may make of a few bytes.
+// A limit, because a few bytes of a hostile datatype could have very many parts.
 constexpr size_t kMaxTypeParts = 100'000;
 constexpr size_t kMaxTextRuns = 10'000;
 constexpr size_t kMaxElementBytes = size_t{1} << 31;
@@ -116,7 +116,7 @@ class TypeReader {
     if (bytes == 0) return LibraryError("size of the type");
     if (bytes > kMaxElementBytes) return model::Limit("elements of {} bytes", bytes);
     NDLFS_TRY(auto element, ReadClass(type, bytes, depth));
-    // What is widened takes more room than there is in the file.
+    // A widened element takes more room than it has in the file.
     if (!element.is_plain) element.stored = Datatype::Opaque(bytes);
     return element;
   }
@@ -244,9 +244,9 @@ class TypeReader {
         fields.mantissa, fields.mantissa_bits);
   }
 
-  // Formats that are none of ours are converted to the smallest IEEE format
-  // that has all their numbers. Those of one byte stay as they are: writers
-  // differ in what the largest exponent means.
+  // Formats that NDL does not have are converted to the smallest IEEE format that holds all
+  // their numbers. Formats of one byte stay as they are, because writers differ in the meaning
+  // of the largest exponent.
   Result<ElementType> ReadFloat(hid_t type, size_t bytes) const {
     NDLFS_TRY(const auto fields, ReadFloatFields(type, bytes));
     if (bytes == 1) return ReadOpaque(type, bytes, DescribeFloat(fields));

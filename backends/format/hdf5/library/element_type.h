@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What libhdf5 says of a datatype, in our terms, and how to have elements of
-// it read.
+// The datatypes of libhdf5 as datatypes of NDL, and how the library has to read elements of
+// them.
 #pragma once
 
 #include <memory>
@@ -45,8 +45,8 @@ struct MemoryForm::Part {
 };
 
 struct ElementType {
-  // See DatasetInfo. `stored` has the size of an element in the file, also where
-  // is_plain is false and it says nothing else.
+  // See DatasetInfo. `stored` has the size of an element in the file, even if is_plain is false
+  // and `stored` says nothing else.
   model::Datatype type;
   model::Datatype stored;
   bool is_plain = true;
@@ -57,18 +57,18 @@ struct ElementType {
   MemoryForm form;
 };
 
-// Whether `type` has region references in it, and the same type with these
-// being references to elements.
+// Whether `type` contains region references; and the same type with references to elements
+// instead.
 bool HasRegions(const model::Datatype& type);
 model::Datatype WithElementRegions(const model::Datatype& type);
 
-// What becomes of floats that have no exact float64.
+// How floats are read that have no exact float64.
 enum class WideFloats : uint8_t {
   kStored,   // NumPy's long double, or opaque bytes
   kNearest,  // the float64 that is nearest
 };
 
-// Understands the type of a dataset or attribute. Needs library_mutex.
+// Translates the type of a dataset or attribute. Needs library_mutex.
 model::Result<ElementType> ReadElementType(hid_t file_type,
                                            WideFloats wide_floats = WideFloats::kStored);
 

@@ -17,10 +17,10 @@ namespace ndlfs::backends::hdf5 {
 // read as big-endian ones (kReversed), also those that vlens point to.
 void ReverseNumbers(const MemoryForm& form, std::byte* elements, uint64_t count);
 
-// Appends the `count` elements at `elements` (each form.size long) to `out`,
-// and to `offsets`, if given, where each begins. kLimit where `out` would grow
-// beyond `limit`. Returns whether a number had to be rounded (kWideFloat).
-// ReverseNumbers() has been called. Needs library_mutex for references.
+// Appends the `count` elements at `elements` (each form.size long) to `out`, and the place
+// where each begins to `offsets`, if given. kLimit if `out` would grow beyond `limit`. Returns
+// whether a number had to be rounded (kWideFloat). Call ReverseNumbers() before. Needs
+// library_mutex for references.
 model::Result<bool> AppendElements(const MemoryForm& form, const std::byte* elements,
                                    uint64_t count, uint64_t limit, References& references,
                                    std::vector<std::byte>& out,

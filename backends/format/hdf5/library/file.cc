@@ -114,8 +114,8 @@ class LibraryFile final : public File {
     std::vector<haddr_t> around;  // its own address comes last
   };
 
-  // Whatever answers, a read that failed is the error: the library may have
-  // taken what it could not read for something that is not there.
+  // If a read has failed, that is the error, whatever the library answers: it may have taken
+  // bytes that it could not read for something that does not exist.
   template <typename T, typename Answer>
   Result<T> Ask(const Answer& answer) const {
     const model::MutexLock lock(library_mutex);
@@ -207,7 +207,7 @@ class LibraryFile final : public File {
     return infos;
   }
 
-  // Of what a hard link leads to; HADDR_UNDEF if `name` is none.
+  // The address of the object that a hard link leads to; HADDR_UNDEF if `name` is no hard link.
   static haddr_t AddressOfChild(hid_t group, const std::string& name) {
     H5L_info_t link;
     const bool is_hard = IsLinkName(name) &&
@@ -238,7 +238,7 @@ class LibraryFile final : public File {
     return Handle();
   }
 
-  // What varies of what a description takes.
+  // The memory of the parts of a description that vary in size.
   static size_t BytesOf(const ObjectInfo& info) {
     size_t bytes = 0;
     for (const AttributeInfo& attribute : info.attributes) bytes += attribute.data.size();
@@ -257,7 +257,7 @@ class LibraryFile final : public File {
     info.kind = KindOf(object);
     const auto properties = PropertiesOf(object, info.kind);
     const hid_t known_properties = properties ? properties->get() : H5I_INVALID_HID;
-    // What a dataset says of its dimensions is in attributes, too.
+    // A dataset describes its dimensions in attributes, too.
     const auto names = ListAttributes(object, known_properties);
     std::vector<std::string> told;
     if (info.kind == ObjectKind::kGroup) {
@@ -303,7 +303,7 @@ class LibraryFile final : public File {
       if (error.message().find("already open for") == std::string::npos) {
         return model::Propagate(std::move(error));
       }
-      // What is being written for readers to follow has to be asked for.
+      // A file that is being written for readers to follow needs another flag.
       file = Handle(H5Fopen(name, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, properties.get()));
       H5Eclear2(H5E_DEFAULT);
       if (!file) return model::Propagate(std::move(error));

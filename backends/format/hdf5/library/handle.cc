@@ -16,7 +16,7 @@ struct Reasons {
   bool is_newer = false;
 };
 
-// What the library says of such messages, all over its sources.
+// Whether the library complains about a newer version; it uses such words all over its sources.
 bool TellsOfNewer(std::string_view text) {
   constexpr std::string_view kPhrases[] = {"version number", "unknown version", "wrong version",
                                            "Unknown version"};

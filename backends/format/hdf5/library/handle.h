@@ -31,7 +31,7 @@ class Handle {
     if (id_ >= 0) H5Idec_ref(id_);
   }
   hid_t get() const { return id_; }
-  // The caller closes it.
+  // Gives the identifier to the caller, who closes it.
   hid_t Release() { return std::exchange(id_, H5I_INVALID_HID); }
   explicit operator bool() const { return id_ >= 0; }
 
@@ -39,8 +39,8 @@ class Handle {
   hid_t id_ = H5I_INVALID_HID;
 };
 
-// What the last failed call left on the error stack, as one error: `what`,
-// the outermost reason and, in parentheses, the innermost. Clears the stack.
+// The error stack after a failed call as one error: `what`, the outermost reason and, in
+// parentheses, the innermost. Clears the stack.
 model::Failure LibraryError(std::string_view what);
 // The innermost of these reasons. Clears the stack.
 std::string TakeInnermostReason();

@@ -43,9 +43,8 @@ class InputFiles {
  public:
   virtual ~InputFiles() = default;
 
-  // `name` is "/" and a path beneath the source, or an absolute path into the
-  // source. Where there is no such file, or it is outside of the source, the
-  // error is one that IsMissing() knows.
+  // `name` is "/" and a path beneath the source, or an absolute path into the source. If there
+  // is no such file, or it is outside of the source, IsMissing() is true for the error.
   virtual model::Result<std::shared_ptr<const InputFile>> Open(std::string_view name) = 0;
 };
 

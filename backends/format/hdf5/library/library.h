@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// All that ndlfs asks of libhdf5. No identifier or type of the library passes
-// through here: questions and answers are plain values that could as well go
-// to another process and back. Nothing else includes <hdf5.h>; what is behind
-// this header stands in backends/format/hdf5/library/.
+// All questions that ndlfs asks libhdf5. No identifier or type of the library passes through
+// here: questions and answers are plain values that could as well go to another process and
+// back. Nothing else includes <hdf5.h>; the implementation of this header is in
+// backends/format/hdf5/library/.
 //
-// libhdf5 is not thread-safe: one lock is held during each call. None of them
-// decodes a chunk whose place it can tell, that is the caller's part.
+// libhdf5 is not thread-safe: one lock is held during each call. No call decodes a chunk whose
+// place it can tell; the caller does that.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ enum class ObjectKind : uint8_t {
   kOther,         // a link of a kind that only its writer knows
 };
 
-// What is at a path.
+// The object or link at a path.
 struct Location {
   ObjectKind kind = ObjectKind::kGroup;
   std::string target;
@@ -49,26 +49,26 @@ struct Child {
   bool is_dimension_only = false;
 };
 
-// An attribute, with its value or why there is none. `data` are the elements
-// one after the other as an element stream has them (array_source.h), without
-// a table before them; little-endian.
+// An attribute, with its value or the reason why there is none. `data` are the elements one
+// after the other as in an element stream (array_source.h), without a table before them;
+// little-endian.
 struct AttributeInfo {
   std::string name;
   model::Datatype type;
-  std::vector<uint64_t> shape;  // of a null dataspace: {0}
+  std::vector<uint64_t> shape;  // for a null dataspace: {0}
   std::optional<model::ByteOrder> stored_order;
   std::vector<std::byte> data;
   std::optional<model::Error> error;
 };
 
-// What is noted where a reference is shown as null because no path name tells what it leads to.
+// The note on a reference that is shown as null because its target has no path name.
 inline constexpr std::string_view kDanglingNote =
     "a reference leads to no object that has a name in the file (to one without a name, as "
     "JLD2 "
     "writes them, or to none), and is shown as null";
 
-// Text in the elements of a file that ends before its bytes do: at the first
-// NUL, or before trailing blanks. Shown, what follows is NULs.
+// Text in the elements of a file that ends before its bytes do: at the first NUL, or before
+// trailing blanks. The bytes behind its end are shown as NULs.
 struct TextRun {
   size_t offset = 0;  // in the element
   size_t width = 0;
@@ -83,7 +83,7 @@ struct FilterInfo {
   std::vector<uint32_t> parameters;
 };
 
-// A part of a dataset that lies in another file: `name` as it stands there.
+// A part of a dataset that lies in another file, whose `name` is as it stands in this file.
 struct ExternalPart {
   static constexpr uint64_t kUnlimited = UINT64_MAX;
   std::string name;
@@ -96,7 +96,7 @@ enum class Layout : uint8_t { kCompact, kContiguous, kChunked, kVirtual };
 // A dimension scale, as the datasets that it is attached to see it.
 struct ScaleInfo {
   std::string path;
-  std::vector<uint64_t> shape;  // of an unlimited one: as in netcdf_shape
+  std::vector<uint64_t> shape;  // for an unlimited one: as in netcdf_shape
   std::vector<uint64_t> max_shape;
   bool is_dimension_only = false;
 };
@@ -104,27 +104,25 @@ struct ScaleInfo {
 struct DatasetInfo {
   static constexpr uint64_t kUnlimited = UINT64_MAX;
 
-  // The elements as Read() gives them.
+  // The type of the elements in the results of Read().
   model::Datatype type;
-  // True if the file holds them as `stored` says, which differs from `type` in
-  // byte order at most, and in what `text` tells. Otherwise only Read() can
-  // make sense of the bytes.
+  // True if the elements in the file have the type `stored`, which differs from `type` only in
+  // byte order and in what `text` says. Otherwise only Read() can make sense of the bytes.
   bool is_plain = false;
   model::Datatype stored;
   std::vector<TextRun> text;
-  // Numbers as they are stored, whether plain or not.
+  // The byte order of stored numbers, whether plain or not.
   std::optional<model::ByteOrder> stored_order;
 
   bool is_null = false;  // a null dataspace: no elements, and no shape
   std::vector<uint64_t> shape;
   std::vector<uint64_t> max_shape;  // kUnlimited where it may grow forever
-  // As netCDF-4 has it, whose unlimited dimensions are as long as the longest
-  // of their variables; empty where that is `shape`.
+  // The shape in netCDF-4, whose unlimited dimensions are as long as the longest of their
+  // variables; empty if that is `shape`.
   std::vector<uint64_t> netcdf_shape;
 
   Layout layout = Layout::kContiguous;
-  // kContiguous: offset in the file, user block included; nullopt where
-  // nothing is allocated.
+  // kContiguous: offset in the file, user block included; nullopt if nothing is allocated.
   std::optional<uint64_t> offset;
   std::vector<ExternalPart> external;  // kContiguous: if not empty, all of it
   std::vector<uint64_t> chunk;         // kChunked
@@ -134,8 +132,8 @@ struct DatasetInfo {
 
   // One element as Read() gives it, if the file defines a fill value.
   std::optional<std::vector<std::byte>> fill;
-  // The same, also where the file says that it is never written: netCDF-C shows
-  // it beyond `shape` all the same.
+  // The same, even if the file says that it is never written: netCDF-C shows it beyond `shape`
+  // all the same.
   std::optional<std::vector<std::byte>> netcdf_fill;
 
   bool is_scale = false;           // CLASS is DIMENSION_SCALE
@@ -149,13 +147,13 @@ struct DatasetInfo {
 struct ObjectInfo {
   ObjectKind kind = ObjectKind::kGroup;
   std::vector<AttributeInfo> attributes;  // in the order of their creation, if known
-  // What is shown otherwise than it is stored, one line each (see Node::notes).
+  // Differences between the file and what is shown, one line each (see Node::notes).
   std::vector<std::string> notes;
-  // Attributes that could not even be listed.
+  // Why the attributes could not even be listed.
   std::optional<model::Error> error;
   std::optional<DatasetInfo> dataset;  // kDataset
-  // kGroup: the netCDF-4 dimensions that it defines and has no coordinate
-  // variable of one dimension for.
+  // kGroup: the netCDF-4 dimensions that it defines and that have no coordinate variable of one
+  // dimension.
   std::vector<ScaleInfo> dimensions;
 };
 
@@ -168,20 +166,20 @@ struct ChunkRecord {
   uint64_t filter_mask = 0;  // bit i: filter i was not applied
 };
 
-// What Read() is to give.
+// The elements that Read() is to return.
 struct Block {
   std::vector<uint64_t> start;
   std::vector<uint64_t> count;
-  // Region references name each element, also where they are one block.
+  // Whether region references name each element, even if these are one block.
   bool regions_as_elements = false;
-  // How large the chunks are, decoded, that the library has to have in memory
-  // one after the other. A helper has some times that, and no more.
+  // The decoded size of the chunks that the library needs in memory one after the other. A
+  // helper has a few times as much memory, and no more.
   uint64_t chunk_bytes = 0;
 };
 
-// Elements, and what was wrong with some of them.
+// Elements, and what is wrong with some of them.
 struct Elements {
-  // One after the other, or an element stream when of variable size.
+  // The elements one after the other, or an element stream if they are of variable size.
   Bytes bytes;
   // Whether some are null because they are dangling references.
   bool has_dangling = false;
@@ -199,12 +197,12 @@ class File {
   // The links of the group at `path`, in no order.
   virtual model::Result<std::vector<Child>> List(const std::string& path) const = 0;
 
-  // The object at `path`, which Find() has said is one.
+  // Describes the object at `path`, where Find() has found one.
   virtual model::Result<ObjectInfo> Describe(const std::string& path) const = 0;
 
-  // Children of the group at `group`, in the order of `names`. Only those are described that
-  // are datasets, have no other name, and have no error; of all others Find() and Describe()
-  // tell more. Fewer than `names` if all would take long, but at least one.
+  // Describes children of the group at `group`, in the order of `names`. Describes only
+  // datasets that have no other name and no error; for all others call Find() and Describe().
+  // Fewer than `names` if all would take long, but at least one.
   virtual model::Result<ObjectInfos> DescribeDatasets(
       const std::string& group, const std::vector<std::string>& names) const = 0;
 
@@ -220,9 +218,9 @@ class File {
                                        uint64_t limit) const = 0;
 };
 
-// Opens `file` with the library in this process. `path` is where it is beneath
-// its source: the names of other files are relative to that, and opened through
-// `files`, as the sources of virtual datasets.
+// Opens `file` with the library in this process. `path` is its path beneath its source. The
+// names of other files, such as the sources of virtual datasets, are relative to that, and
+// opened through `files`.
 model::Result<std::shared_ptr<const File>> OpenFileInProcess(
     std::shared_ptr<InputFiles> files, std::shared_ptr<const InputFile> file,
     const std::string& path);

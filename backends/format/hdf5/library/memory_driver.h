@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A virtual file driver for files that libhdf5 writes into memory: metadata in front, then
-// room for elements that nobody writes, then what metadata did not fit in front.
+// A virtual file driver for files that libhdf5 writes into memory: metadata in front, then room
+// for elements, which are not written, then metadata for which there is no room in front.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ class MemoryFile {
   // `front` bytes are for metadata, and `room` bytes at most for elements.
   MemoryFile(uint64_t front, uint64_t room) : front_size_(front), room_(room) {}
 
-  // Whether the elements of datasets that are created now only get room. Otherwise they go
-  // among the metadata, and the library writes them.
+  // Whether the elements of datasets that are created from now on only get room. Otherwise the
+  // library writes them, among the metadata.
   void LeaveRoom(bool leave) { leaves_room_ = leave; }
 
   uint64_t size() const;
@@ -47,8 +47,8 @@ class MemoryFile {
   uint64_t room_used_ = 0;
 };
 
-// File access properties with this driver for `file`, which must outlive what is opened
-// with them. Needs library_mutex.
+// File access properties with this driver for `file`, which must outlive everything that is
+// opened with them. Needs library_mutex.
 model::Result<Handle> MakeMemoryAccess(MemoryFile& file);
 
 }  // namespace ndlfs::backends::hdf5

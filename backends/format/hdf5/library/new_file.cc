@@ -53,7 +53,7 @@ std::vector<hsize_t> GrowingChunk(const NewObject& object) {
   return {object.shape.begin(), object.shape.end()};
 }
 
-// What metadata the object takes, about, rather more than less.
+// An upper estimate of the metadata that the object takes, in bytes.
 uint64_t MetadataFor(const NewObject& object) {
   constexpr uint64_t kHeader = 768;
   constexpr uint64_t kEach = 160;
@@ -257,8 +257,8 @@ class FileWriter {
 
   Result<Handle> MakeDatasetProperties(const NewObject& object, const NewType& type) {
     NDLFS_TRY(auto properties, Checked(H5Pcreate(H5P_DATASET_CREATE), "properties"));
-    // Nothing is written where elements only have room. Those of variable size the library
-    // refuses to leave without a fill value.
+    // Nothing is written for elements that only have room. The library refuses to leave
+    // elements of variable size without a fill value.
     const bool is_real = object.kind == ObjectKind::kDataset;
     const std::vector<hsize_t> chunk = GrowingChunk(object);
     const bool done =
@@ -289,7 +289,7 @@ class FileWriter {
 
   Result<void> Create() {
     NDLFS_TRY(Handle access, MakeMemoryAccess(memory_));
-    // What readers since HDF5 1.8 understand.
+    // The version that readers since HDF5 1.8 understand.
     constexpr H5F_libver_t kVersion = H5F_LIBVER_V18;
     NDLFS_RETURN_IF_ERROR(
         CheckStatus(H5Pset_libver_bounds(access.get(), kVersion, kVersion), "properties"));
@@ -320,7 +320,7 @@ class FileWriter {
     known_types_.clear();
     groups_.clear();
     NDLFS_RETURN_IF_ERROR(CheckStatus(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), "flushing"));
-    // What closing writes, such as the end of the file, comes after flushing.
+    // Closing writes more after flushing, such as the end of the file.
     Handle file = std::exchange(file_, Handle());
     return CheckStatus(H5Fclose(file.Release()), "closing");
   }
@@ -395,7 +395,7 @@ class FileWriter {
     return NoteObject(i, dataset.get(), !object.data);
   }
 
-  // Of the first and only one.
+  // The offset of the first chunk, which is the only one.
   static haddr_t OffsetOfChunk(hid_t dataset) {
     const std::vector<hsize_t> first(H5S_MAX_RANK);
     unsigned mask = 0;
@@ -532,7 +532,7 @@ class FileWriter {
     return elements;
   }
 
-  // Of dimensions: what netCDF-C knows them by.
+  // Gives dimensions the attributes by which netCDF-C knows them.
   Result<void> AddScaleAttributes(size_t i, hid_t id) {
     const NewObject& object = objects()[i];
     if (IsNewScale(object)) {
@@ -577,7 +577,7 @@ class FileWriter {
     return Write(id, "DIMENSION_LIST", scale_list_type_.get(), space.get(), lists.data());
   }
 
-  // Who uses each scale.
+  // Adds the lists of the datasets that use each scale.
   Result<void> AddReferenceLists() {
     struct Entry {
       hobj_ref_t dataset;
@@ -746,7 +746,7 @@ class FileWriter {
 Result<WrittenFile> WriteNewFile(const NewFile& file) {
   NDLFS_RETURN_IF_ERROR(Check(file));
   constexpr uint64_t kPage = 4096;
-  // One page for blocks of which the library uses only a part.
+  // One page more, because the library uses some blocks only in part.
   uint64_t front = 2 * kPage + file.left_out.size();
   uint64_t room = 0;
   for (const NewObject& object : file.objects) {

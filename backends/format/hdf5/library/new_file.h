@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Has libhdf5 write the metadata of a new file. Most elements are not written: the file
-// only has room for them, and the answer says where.
+// Lets libhdf5 write the metadata of a new file. Most elements are not written: the file only
+// has room for them, and the answer says where.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct NewAttribute {
   std::vector<std::byte> data;
 };
 
-// What the library writes. Names are not empty, without `/` and NUL, and not ".".
+// An object for the library to write. Names are not empty, without `/` and NUL, and not ".".
 struct NewObject {
   enum class Kind : uint8_t {
     kGroup,
@@ -35,31 +35,31 @@ struct NewObject {
   Kind kind = Kind::kGroup;
   uint32_t parent = 0;  // a group before this one in the list
   std::string name;
-  std::string path;  // its NDL path name, by which references call it; may be empty
+  std::string path;  // its NDL path name, which references use; may be empty
   std::vector<NewAttribute> attributes;
   model::Datatype type;         // kDataset, kDatatype
   std::vector<uint64_t> shape;  // kDataset; kDimension: its one length
   // kDataset: the fill value, one element of fixed size.
   std::optional<std::vector<std::byte>> fill;
-  // kDataset: the elements, as in NewAttribute::data. Without them there is only room,
-  // which a type of variable size cannot have.
+  // kDataset: the elements, as in NewAttribute::data. Without them there is only room for
+  // elements, which must be of fixed size.
   std::optional<std::vector<std::byte>> data;
-  // kDataset: a dimension scale. Of several dimensions, it is the scale of the first.
+  // kDataset: a dimension scale. If it has several dimensions, it is the scale of the first.
   bool is_scale = false;
   // kDimension, and kDataset of fixed size that is a scale: the first dimension may grow, which
-  // is what netCDF-4 calls unlimited. Where HDF5 cannot have that, because the elements are no
-  // single chunk, it has the dimension as it is.
+  // netCDF-4 calls unlimited. If HDF5 cannot have that, because the elements are no single
+  // chunk, the dimension has its fixed length.
   bool is_unlimited = false;
   // kDataset: for each dimension a scale before this object in the list; or empty, if the
-  // dimensions have no scales. Those of a scale may be itself, and come later.
+  // dimensions have no scales. A scale may be its own scale, and may refer to later ones.
   std::vector<uint32_t> scales;
   std::string target;  // kSoftLink: a path in the new file
 };
 
 struct NewFile {
   std::vector<NewObject> objects;  // the first one is the root group
-  // What the file lacks, and why: one line each. Becomes an attribute of the root, with a
-  // line for everything that the library refuses.
+  // Objects that the file lacks, and the reasons: one line each. Becomes an attribute of the
+  // root, with a line for every object that the library refuses.
   std::string left_out;
   std::string properties;  // the attribute _NCProperties
 };
@@ -75,7 +75,7 @@ struct WrittenFile {
   static constexpr uint64_t kNowhere = UINT64_MAX;
   uint64_t size = 0;          // of the file
   std::vector<Block> blocks;  // ascending; between them are elements and zeros
-  // For each object where its elements go; kNowhere if they are in `blocks`, or there are
+  // For each object, where its elements go; kNowhere if they are in `blocks`, or there are
   // none, or the library has refused the object.
   std::vector<uint64_t> offsets;
 };

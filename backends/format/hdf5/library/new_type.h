@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// NDL datatypes as datatypes of libhdf5, and element streams as what the library writes.
-// The inverse of element_type.h and element_writer.h.
+// NDL datatypes as datatypes of libhdf5, and element streams in the form that the library
+// writes. The inverse of element_type.h and element_writer.h.
 #pragma once
 
 #include <array>
@@ -28,10 +28,10 @@ struct NewType {
   std::vector<NewType> parts;   // the members; or the base of an array or a vlen
 };
 
-// Text of fixed length is an array of characters, which netCDF-C reads as it is meant; of
-// longer strings it reads the first character, or past the end. float8 is opaque. `known`
-// are datatypes to be used as they are where the type is the same: they are committed.
-// kUnsupported for what HDF5 has no type for. Needs library_mutex.
+// Makes the type. Text of fixed length becomes an array of characters, which netCDF-C reads
+// correctly; of a longer string it would read the first character, or past the end. float8
+// becomes opaque. `known` are committed datatypes; one of them is used if the type is the same.
+// kUnsupported if HDF5 has no such type. Needs library_mutex.
 model::Result<NewType> MakeNewType(const model::Datatype& type,
                                    const std::vector<NewType>& known = {});
 
@@ -52,8 +52,8 @@ struct NewReferences {
   std::function<RegionBytes(const model::Region& region)> region;
 };
 
-// Takes an element off the front of `stream` and puts it to `out`, `type.size` bytes that
-// are zero. What it points to is in `arena`.
+// Takes an element off the front of `stream`, and writes it to `out`, which is `type.size`
+// bytes of zeros. Data that the element points to go to `arena`.
 model::Result<void> TakeNewElement(const NewType& type, ConstByteSpan& stream, std::byte* out,
                                    const NewReferences& references,
                                    std::pmr::memory_resource& arena);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where in a file's hierarchy the object at an address is: what references
-// and second hard links are named by.
+// Finds the paths of objects by their addresses in a file: references and second hard links
+// have addresses only.
 #pragma once
 
 #include <list>
@@ -14,7 +14,7 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// What one link says, without opening what it leads to.
+// One link, without opening its target.
 struct LinkEntry {
   std::string name;
   H5L_type_t type = H5L_TYPE_ERROR;
@@ -24,36 +24,35 @@ struct LinkEntry {
 // The links of `group` in no order, each name once. Needs library_mutex.
 model::Result<std::vector<LinkEntry>> ListLinks(hid_t group);
 
-// Whether the links of `group` can be listed, at least the first.
+// Fails if the links of `group`, or even the first of them, cannot be listed.
 model::Result<void> CheckLinks(hid_t group);
 
 // Tells the driver, some way ahead, which objects a walk over `links` opens.
 // Needs library_mutex.
 class ObjectPrefetcher {
  public:
-  // `links` must outlive it.
+  // `links` must outlive the object.
   ObjectPrefetcher(hid_t file, const std::vector<LinkEntry>& links)
       : file_(file), links_(links) {}
-  // The walk is about to open what links[position] leads to.
+  // The walk is about to open the target of links[position].
   void Reach(size_t position);
 
  private:
   const hid_t file_;
   const std::vector<LinkEntry>& links_;
-  size_t told_ = 0;  // so many links have been told to the driver
+  size_t told_ = 0;  // how many links the driver has been told of
 };
 
-// Knows one open file. The first question that one group cannot answer walks
-// the whole file; what that finds is kept. Needs library_mutex.
+// Knows one open file. The first question that cannot be answered from one group walks the
+// whole file; the result is kept. Needs library_mutex.
 class ObjectIndex {
  public:
-  // The shortest path to the object, by the first name where there are
-  // several; nullopt where no path leads there, or the file has more objects
-  // than are kept.
+  // The shortest path to the object; the first one by name if there are several. nullopt if no
+  // path leads there, or the file has more objects than are kept.
   std::optional<std::string> PathOf(hid_t file, haddr_t address);
 
-  // The same, but looks into the group at `group_path` and those around it
-  // first, as dimension scales are there. Not for objects with several links.
+  // The same, but first looks in the group at `group_path` and in those around it, where
+  // dimension scales are. Not for objects with several links.
   std::optional<std::string> PathNear(hid_t file, haddr_t address,
                                       const std::string& group_path);
 

@@ -15,17 +15,16 @@ struct WalkedObject {
   std::vector<haddr_t> ancestors;
 };
 
-// Walks from the root, name by name, over hard links only: the library would
-// follow links of other kinds, also into other files. kNotFound where a name
-// is not there or is another kind of link. Needs library_mutex. Remembers where
-// groups are, so that a long way is opened once, not for each object at its end.
+// Walks from the root, name by name, over hard links only; the library would also follow links
+// of other kinds, even into other files. kNotFound if a name does not exist or is another kind
+// of link. Needs library_mutex. Remembers where groups are, so that the groups on a long way
+// are opened once, and not for each object at its end.
 model::Result<WalkedObject> WalkTo(hid_t file, std::string_view path);
 
-// The same without the way there.
+// The same, but returns only the object.
 model::Result<Handle> OpenObject(hid_t file, std::string_view path);
 
-// Forgets what is remembered of `file`; has to be called before it is closed.
-// Needs library_mutex.
+// Forgets what is remembered of `file`. Call it before you close the file. Needs library_mutex.
 void ForgetWalks(hid_t file);
 
 // Whether `name` can be the name of a link: the library takes "." for the

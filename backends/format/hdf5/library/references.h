@@ -18,27 +18,27 @@ class References {
   References(hid_t file, ObjectIndex& index, bool regions_as_elements)
       : file_(file), index_(index), regions_as_elements_(regions_as_elements) {}
 
-  // The path name of the object; "" for a null reference, and for a dangling
-  // one: to nothing, or to an object that no path leads to.
+  // The path name of the object. "" for a null reference, and for a dangling one: it leads to
+  // nothing, or to an object that no path leads to.
   std::string ObjectPath(const hobj_ref_t& reference);
 
   // The region as JSON text (see array_source.h); "" for a null reference, and
   // for a dangling one.
   model::Result<std::string> RegionText(const hdset_reg_ref_t& reference);
 
-  // Whether a dangling reference was met.
+  // Whether there was a dangling reference.
   bool met_dangling() const { return met_dangling_; }
 
-  // Whether a region was met that is not one block.
+  // Whether there was a region that is not one block.
   bool met_elements() const { return met_elements_; }
 
  private:
-  // A region reference, followed.
+  // The target of a region reference.
   struct Target {
     std::string path;
     Handle space;  // with the region selected
   };
-  // nullopt for a dangling one.
+  // nullopt for a dangling reference.
   model::Result<std::optional<Target>> Follow(const hdset_reg_ref_t& reference);
 
   const hid_t file_;

@@ -33,8 +33,8 @@ std::optional<ScaleInfo> DescribeScale(hid_t dataset, std::string path) {
   return ScaleInfo{std::move(path), extent->shape, extent->max_shape, IsDimensionOnly(dataset)};
 }
 
-// What a dataset of `group` sees of the scale that a reference leads to. Most datasets of a
-// group have the same few.
+// Describes the scale that a reference leads to, as a dataset of `group` sees it. Most datasets
+// of a group have the same few scales.
 std::optional<ScaleInfo> FindScale(hid_t file, hobj_ref_t reference, const std::string& group,
                                    ObjectIndex& index, KnownScales& known) {
   const auto found = known.attached.find({reference, group});

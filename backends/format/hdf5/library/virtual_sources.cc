@@ -107,7 +107,7 @@ class SourceChecker {
                            int depth) {
     if (name == ".") return CheckDataset(file, dataset, depth);
     bool exists = false;
-    // The library looks beside the file first, then takes the name as it is.
+    // The library looks in the folder of the file first, then takes the name as it is.
     for (const std::string& candidate : {FolderOf(file) + name, name}) {
       const Handle access(H5Fget_access_plist(file));
       const Handle source(H5Fopen(candidate.c_str(), H5F_ACC_RDONLY, access.get()));

@@ -33,9 +33,8 @@ struct NearestFloat64 {
   bool is_exact;  // true for infinities and NaN, too
 };
 
-// The float64 that is nearest to the number in `bytes` (little-endian,
-// fields.bytes long), ties to even; an infinity where it is too large.
-// IsReadable() is true.
+// The float64 that is nearest to the number in `bytes` (little-endian, fields.bytes long), ties
+// to even; an infinity if the number is too large. IsReadable() must be true.
 NearestFloat64 ToFloat64(const FloatFields& fields, std::span<const std::byte> bytes);
 
 }  // namespace ndlfs::backends::hdf5

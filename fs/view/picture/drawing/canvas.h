@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A picture in memory, and what is painted on it.
+// A picture in memory, to paint on.
 #pragma once
 
 #include <cstddef>
@@ -36,10 +36,10 @@ struct Box {
   int height() const { return bottom - top; }
 };
 
-// White to begin with. Whatever lies outside is not painted.
+// White to begin with. Nothing is painted outside of it.
 class Canvas {
  public:
-  // Neither may be below 1.
+  // Both must be at least 1.
   Canvas(int width, int height);
 
   int width() const { return width_; }
@@ -60,8 +60,8 @@ class Canvas {
   void Stroke(std::span<const std::vector<Point>> lines, double thickness, Colour colour,
               const Box& clip);
 
-  // The same picture, smaller: each pixel is the average of `factor` by `factor`. What is left
-  // over at the right and at the bottom is cut off; neither side may be below `factor`.
+  // The same picture, smaller: each pixel is the average of `factor` by `factor`. The rest at
+  // the right and at the bottom is cut off; neither side may be below `factor`.
   Canvas Shrunk(int factor) const;
 
   Box All() const { return {0, 0, width_, height_}; }
@@ -69,9 +69,9 @@ class Canvas {
  private:
   Box Inside(const Box& box) const;
   void CoverLine(Point a, Point b, double thickness, const Box& clip);
-  // Returns what may have been covered.
+  // Returns a box around the pixels that may be covered.
   Box Cover(std::span<const Point> points, double thickness, const Box& clip);
-  // Mixes `colour` into what has been covered inside `touched`, and forgets the cover.
+  // Mixes `colour` into the pixels covered inside `touched`, and clears the cover.
   void Mix(const Box& touched, Colour colour);
 
   int width_;

@@ -19,7 +19,7 @@ enum class ColourMap : uint8_t {
 // Colour `i` of kMapColours.
 Colour MapColour(ColourMap map, size_t i);
 
-// Of categories, which have no order; after 12 they repeat.
+// The colour of a category. Categories have no order; colours repeat after 12.
 Colour CategoryColour(size_t i);
 
 }  // namespace ndlfs::fs::picture

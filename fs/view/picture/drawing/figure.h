@@ -21,8 +21,8 @@ constexpr int kFigureWidth = 1200;
 constexpr int kFigureHeight = 800;
 constexpr int kThumbnailWidth = 320;
 
-// The page, and elements that are missing, of no category, or cannot be read. No other colour
-// of a figure may become one of these.
+// The colours of the page, and of elements that are missing, of no category, or cannot be read.
+// No other colour of a figure may become one of these.
 inline constexpr Colour kMissingGrey = {0xC4, 0xC4, 0xC4};
 inline constexpr Colour kBackgroundInk = {0x2A, 0x2C, 0x30};
 inline constexpr Colour kStripes = {0xB0, 0x30, 0x30};
@@ -37,15 +37,15 @@ struct FigureAxis {
 // Points from left to right. A line ends where a coordinate is NaN.
 struct LinePlot {
   std::vector<Point> points;  // y up
-  // From where to where nothing could be read.
+  // Ranges in which nothing could be read.
   std::vector<std::pair<double, double>> broken;
-  // How many there are of what the points stand for: few are marked.
+  // Whether to mark the points, because there are few of them.
   bool has_markers = false;
 };
 
 // Rectangles of one colour each.
 struct CellMap {
-  static constexpr uint8_t kBackground = 253;  // where there is none of the categories
+  static constexpr uint8_t kBackground = 253;  // none of the categories
   static constexpr uint8_t kMissing = 254;
   static constexpr uint8_t kBroken = 255;
 
@@ -63,7 +63,7 @@ struct Photo {
   uint32_t columns = 0;
   uint32_t rows = 0;
   std::vector<Colour> pixels;  // row after row from the top
-  std::vector<bool> broken;    // as many
+  std::vector<bool> broken;    // one for each pixel
 };
 
 // One number in the middle.
@@ -74,10 +74,10 @@ struct OneNumber {
 struct ColourBar {
   std::string label;
   std::vector<Tick> ticks;
-  // Whether there are values below and above.
+  // Whether there are values below and above the range.
   bool goes_below = false;
   bool goes_above = false;
-  // Or a colour for each name, from the bottom.
+  // Alternatively, a colour for each name, from the bottom.
   std::vector<std::string> categories;
 };
 
@@ -87,9 +87,9 @@ struct Figure {
   std::string note;  // in a line at the bottom
   FigureAxis x;
   FigureAxis y;
-  // Width by height of the frame; 0 fills the room that there is.
+  // Width by height of the frame; 0 fills the available room.
   double aspect = 0;
-  bool has_missing = false;  // which the legend explains
+  bool has_missing = false;  // the legend explains missing elements
   bool has_broken = false;
   std::optional<ColourBar> bar;
   std::variant<OneNumber, LinePlot, CellMap, Photo> content;

@@ -11,13 +11,14 @@
 
 namespace ndlfs::fs::picture {
 
-// The smallest and the largest files. A picture shall not cost much more than what it shows.
+// The smallest and the largest files. A picture should not cost much more than the elements
+// that it shows.
 constexpr uint64_t kLeastFileBytes = uint64_t{6} << 10;
 constexpr uint64_t kMostFileBytes = uint64_t{64} << 10;
 constexpr uint64_t kMostThumbnailBytes = uint64_t{16} << 10;
 
-// How large the file of a figure is that shows `bytes` bytes of elements: as many, in steps of
-// 4 KiB, but within the limits above.
+// The size of the file of a figure that shows `bytes` bytes of elements: as many, in steps of 4
+// KiB, but within the limits above.
 uint64_t FigureFileSize(uint64_t bytes);
 uint64_t ThumbnailFileSize(uint64_t bytes);
 
@@ -26,7 +27,7 @@ uint64_t ThumbnailFileSize(uint64_t bytes);
 // and at last titles and axes are left out.
 model::Result<PngFile> EncodeFigure(const Figure& figure, uint64_t size);
 
-// The same for what the figure shows without titles and axes, kThumbnailWidth wide.
+// The same for the content of the figure without titles and axes, kThumbnailWidth wide.
 model::Result<PngFile> EncodeThumbnail(const Figure& figure, uint64_t size);
 
 }  // namespace ndlfs::fs::picture

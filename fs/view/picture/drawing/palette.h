@@ -16,10 +16,10 @@ struct Indexed {
   std::vector<uint8_t> pixels;  // row after row
 };
 
-// With at most `most` colours, 2 to 256. A picture that has no more keeps all of them; of
-// others, each colour becomes the most frequent one of those that are like it. The
-// first colours of `kept`, at most half of `most`, stay as they are, and no other colour
-// becomes one of them.
+// Uses at most `most` colours, 2 to 256. If the picture has no more, it keeps all of them;
+// otherwise each colour becomes the most frequent one among those that are like it. The first
+// colours of `kept`, at most half of `most`, stay as they are, and no other colour becomes one
+// of them.
 Indexed AsIndexed(const Canvas& canvas, size_t most, std::span<const Colour> kept = {});
 
 }  // namespace ndlfs::fs::picture

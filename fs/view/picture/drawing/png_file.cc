@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// PNG, as https://www.w3.org/TR/png/ has it. libdeflate makes smaller files than libpng, whose
-// limit matters here: a preview has a fixed size.
+// PNG by https://www.w3.org/TR/png/. libdeflate makes smaller files than libpng. That matters
+// here, because a preview has a fixed size.
 #include "fs/view/picture/drawing/png_file.h"
 
 #include <libdeflate.h>

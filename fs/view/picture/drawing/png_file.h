@@ -10,15 +10,16 @@
 
 namespace ndlfs::fs::picture {
 
-// A PNG file that a chunk of zeros fills up before its last chunk, IEND. Readers skip it.
+// A PNG file that is filled up by a chunk of zeros before its last chunk, IEND. Readers skip
+// that chunk.
 struct PngFile {
   std::string head;    // the file as far as the header of the chunk that fills it up
-  uint64_t zeros = 0;  // what this chunk holds
+  uint64_t zeros = 0;  // how many zeros this chunk has
   std::string tail;    // its checksum, and IEND
   uint64_t size() const { return head.size() + zeros + tail.size(); }
 };
 
-// Every colour as it is, three bytes a pixel.
+// For EncodePng(): keeps every colour, three bytes a pixel.
 constexpr size_t kAllColours = 0;
 
 // `canvas` as a PNG file, with at most `colours` colours: 2 to 256 (see AsIndexed()), or
@@ -26,10 +27,11 @@ constexpr size_t kAllColours = 0;
 model::Result<std::string> EncodePng(const Canvas& canvas, size_t colours,
                                      std::span<const Colour> kept = {});
 
-// A file that FillUp() makes at least so much larger.
+// FillUp() makes a file larger by at least so much.
 constexpr uint64_t kFillBytes = 12;
 
-// `png`, which EncodePng() has made, in a file of `size` bytes: at least kFillBytes more.
+// Fills up `png`, which EncodePng() has made, to a file of `size` bytes: at least kFillBytes
+// more.
 model::Result<PngFile> FillUp(std::string png, uint64_t size);
 
 }  // namespace ndlfs::fs::picture

@@ -238,8 +238,8 @@ constexpr Glyph kGlyphs[] = {
     {0x207B, 5.5, "L 0.9 10.6 4.6 10.6"},                               // superscript minus
 };
 
-// What stands above or below a letter. The strokes are those for small letters, around the
-// middle of the letter; above tall ones they are higher.
+// A mark above or below a letter. The strokes are for small letters, around the middle of the
+// letter; above tall letters they are higher.
 struct Mark {
   uint32_t code;
   bool is_above;
@@ -442,7 +442,7 @@ void AppendCharacter(uint32_t code, std::vector<uint32_t>& codes) {
   int boundary = 0;
   const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code), parts.data(),
                                              kMostParts, UTF8PROC_DECOMPOSE, &boundary);
-  // What consists of parts that have no strokes is one box, and not several.
+  // A character whose parts have no strokes becomes one box, and not several.
   const bool is_letter_with_marks =
       count > 1 && static_cast<size_t>(count) <= kMostParts &&
       std::all_of(parts.begin() + 1, parts.begin() + count, [](utf8proc_int32_t part) {
@@ -455,7 +455,7 @@ void AppendCharacter(uint32_t code, std::vector<uint32_t>& codes) {
   }
 }
 
-// Takes the characters of UTF-8 one by one; what is none is U+FFFD.
+// Takes the characters of UTF-8 one by one. Bytes that are no character become U+FFFD.
 std::vector<uint32_t> Characters(std::string_view text) {
   std::vector<uint32_t> codes;
   while (!text.empty()) {

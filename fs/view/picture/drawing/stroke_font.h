@@ -11,7 +11,7 @@
 
 namespace ndlfs::fs::picture {
 
-// Where a text is, as seen from the point that says so.
+// Where a text is, relative to the given point.
 enum class Align : unsigned char { kLeft, kCentre, kRight };
 
 struct TextStyle {

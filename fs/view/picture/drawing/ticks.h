@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where marks stand along an axis of numbers: at round ones.
+// The marks along an axis of numbers, at round numbers.
 #pragma once
 
 #include <string>
@@ -15,17 +15,17 @@ struct Tick {
 
 struct Ticks {
   std::vector<Tick> ticks;
-  // What to do with a label to get the number, for the title of the axis: "×10⁶", "+ 1600000".
+  // How to get the number from a label, for the title of the axis: "×10⁶", "+ 1600000".
   std::string factor;
 };
 
 // Ticks from `low` to `high`, about `most` of them and no more, at multiples of 1, 2, 2.5 or 5
-// and a power of ten. Both are finite; where `high` is below `low`, so is the axis. There is
-// one tick where they are equal.
+// and a power of ten. Both are finite; if `high` is below `low`, the axis descends. If they are
+// equal, there is one tick.
 Ticks LinearTicks(double low, double high, int most);
 
-// The same on a scale of logarithms, at powers of ten, and between them where there are few.
-// Both are above 0, and `low` is below `high`.
+// The same on a logarithmic scale, at powers of ten, and between them if there are few. Both
+// are above 0, and `low` is below `high`.
 Ticks LogTicks(double low, double high, int most);
 
 // The nearest round step that is not below `step`.

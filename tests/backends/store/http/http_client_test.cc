@@ -106,7 +106,7 @@ TEST(HttpClientTest, OtherStatusIsAnAnswerWithItsText) {
   EXPECT_EQ(server.sent().size(), 1u);
 }
 
-TEST(HttpClientTest, TriesAgainWhatMayPass) {
+TEST(HttpClientTest, RetriesTransientFailures) {
   const Server server(Answers({{503, {}, "SlowDown", {}},
                                {0, {}, "", {HttpEnd::Kind::kBroken, "reset"}},
                                {429, {{"retry-after", "0"}}, "", {}},

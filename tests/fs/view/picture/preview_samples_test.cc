@@ -282,7 +282,7 @@ TEST_F(PreviewSamplesTest, NoChunkIsAnError) {
               IsError(model::ErrorCode::kCorrupt, HasSubstr("chunk 0")));
 }
 
-TEST_F(PreviewSamplesTest, WhatMayPassIsAnError) {
+TEST_F(PreviewSamplesTest, TransientFailureIsAnError) {
   const ArrayInput input =
       Add(std::make_shared<Counting>(std::vector<uint64_t>{4}, std::vector<uint64_t>{2}, true));
   EXPECT_THAT(ReadSamples(PlanSamples(input), nullptr),

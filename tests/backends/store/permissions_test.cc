@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/access.h"
+#include "backends/store/permissions.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ std::vector<std::byte> AccessList(std::vector<std::array<uint32_t, 3>> entries) 
   return list;
 }
 
-TEST(WithoutDeniedTest, OthersHaveWhatEverybodyHasWhoIsNamed) {
+TEST(WithoutDeniedTest, OthersHaveWhatAllNamedUsersHave) {
   const std::array<uint32_t, 3> owner = {1, 6, 0}, group = {4, 4, 0}, mask = {16, 6, 0},
                                 other = {32, 4, 0};
   EXPECT_EQ(WithoutDenied(0100664, AccessList({owner, group, mask, other})), mode_t{0100644});
@@ -41,7 +41,7 @@ TEST(WithoutDeniedTest, OthersHaveWhatEverybodyHasWhoIsNamed) {
       mode_t{0600});
 }
 
-TEST(WithoutDeniedTest, OfAListThatIsDamagedTheOwnerHasHisBits) {
+TEST(WithoutDeniedTest, OnlyTheOwnerKeepsBitsIfTheListIsDamaged) {
   EXPECT_EQ(WithoutDenied(0777, {}), mode_t{0700});
   auto list = AccessList({{1, 7, 0}, {4, 7, 0}, {16, 7, 0}, {32, 7, 0}});
   EXPECT_EQ(WithoutDenied(0777, list), mode_t{0777});
@@ -50,14 +50,14 @@ TEST(WithoutDeniedTest, OfAListThatIsDamagedTheOwnerHasHisBits) {
   EXPECT_EQ(WithoutDenied(0777, list), mode_t{0700});
 }
 
-TEST(InCommonTest, OfOneOwnerAndGroupIsWhatBothHave) {
-  EXPECT_EQ(InCommon({1, 1, 0755}, {1, 1, 0640}), (Access{1, 1, 0640}));
-  EXPECT_EQ(InCommon({1, 1, 0444}, {1, 1, 0222}), (Access{1, 1, 0}));
+TEST(CommonPermissionsTest, OfOneOwnerAndGroupAreThoseOfBoth) {
+  EXPECT_EQ(CommonPermissions({1, 1, 0755}, {1, 1, 0640}), (Permissions{1, 1, 0640}));
+  EXPECT_EQ(CommonPermissions({1, 1, 0444}, {1, 1, 0222}), (Permissions{1, 1, 0}));
 }
 
-TEST(InCommonTest, BitsAboutOthersAreNotMixed) {
-  EXPECT_EQ(InCommon({1, 1, 0444}, {2, 1, 0400}), (Access{1, 1, 0444}));
-  EXPECT_EQ(InCommon({1, 1, 0444}, {1, 2, 0400}), (Access{1, 1, 0444}));
+TEST(CommonPermissionsTest, BitsAboutOthersAreNotMixed) {
+  EXPECT_EQ(CommonPermissions({1, 1, 0444}, {2, 1, 0400}), (Permissions{1, 1, 0444}));
+  EXPECT_EQ(CommonPermissions({1, 1, 0444}, {1, 2, 0400}), (Permissions{1, 1, 0444}));
 }
 
 }  // namespace

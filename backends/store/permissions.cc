@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/access.h"
+#include "backends/store/permissions.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace {
 
 constexpr mode_t kOther = 07;
 
-// As in <linux/posix_acl_xattr.h>: a version, and entries of a tag, permissions
-// and who it is about, all little-endian.
+// As in <linux/posix_acl_xattr.h>: a version, and entries of a tag, permissions, and the user
+// or group that they are about, all little-endian.
 constexpr uint32_t kAclVersion = 2;
 constexpr size_t kAclEntrySize = 8;
 enum AclTag : uint16_t {
@@ -32,7 +32,7 @@ T TakeLittleEndian(std::span<const std::byte>& bytes) {
 
 }  // namespace
 
-Access AccessTo(const struct ::stat& status) {
+Permissions PermissionsOf(const struct ::stat& status) {
   return {status.st_uid, status.st_gid, status.st_mode & 0777};
 }
 
@@ -55,13 +55,13 @@ mode_t WithoutDenied(mode_t mode, std::span<const std::byte> acl) {
     if (tag == kAclNamedGroup) groups &= granted;
     any_named = any_named || tag == kAclNamedUser || tag == kAclNamedGroup;
   }
-  // Who is named may be in the group, or else be one of the others.
+  // A named user may be in the group, or else be one of the others.
   group &= mask & users;
   const mode_t other = any_named ? mask & users & groups : kOther;
   return mode & (~mode_t{077} | group << 3 | other);
 }
 
-Access InCommon(const Access& a, const Access& b) {
+Permissions CommonPermissions(const Permissions& a, const Permissions& b) {
   if (a.uid != b.uid || a.gid != b.gid) return a;
   return {a.uid, a.gid, a.mode & b.mode};
 }

@@ -7,17 +7,17 @@
 
 namespace ndlfs::backends {
 
-// What stat() shows of who may read something: an owner, a group, and the nine permission bits.
-// Nothing is given to anybody because of it: see caller.h.
-struct Access {
+// The part of stat() that says who may read something: an owner, a group, and the nine
+// permission bits. Views show it; it grants nothing to anybody: see caller.h.
+struct Permissions {
   uid_t uid = 0;
   gid_t gid = 0;
   mode_t mode = 0;
-  bool operator==(const Access&) const = default;
+  bool operator==(const Permissions&) const = default;
 };
 
 // The permissions of the file or directory with this status.
-Access AccessTo(const struct ::stat& status);
+Permissions PermissionsOf(const struct ::stat& status);
 
 // The permission bits of `mode`, without those that the access control list
 // `acl` (a value of system.posix_acl_access) denies to some of the users that
@@ -28,6 +28,6 @@ mode_t WithoutDenied(mode_t mode, std::span<const std::byte> acl);
 // The permissions to show for something that is made of `a` and `b`. If both have the same
 // owner and group, the bits that both have. Otherwise those of `a`, because fewer could keep
 // users from what they may read in the source.
-Access InCommon(const Access& a, const Access& b);
+Permissions CommonPermissions(const Permissions& a, const Permissions& b);
 
 }  // namespace ndlfs::backends
