@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "backends/format/array_source.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::grib {
+
+// The element at a place of an array, counted in C order. Called by several threads.
+using ValueAt = std::function<double(uint64_t)>;
+
+// An array of float64 that no file has: its elements are computed when they are read. Fails
+// (kLimit) for more elements than a view may have.
+model::Result<std::shared_ptr<const ArraySource>> MakeComputedSource(
+    std::vector<uint64_t> shape, ValueAt value_at);
+
+}  // namespace ndlfs::backends::grib

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/grib/grid_axes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <utility>
+
+#include "backends/format/grib/projection.h"
+#include "model/attributes.h"
+
+namespace ndlfs::backends::grib {
+namespace {
+
+using Kind = GribGridKind;
+
+model::Attribute TextOf(const char* name, std::string_view text) {
+  return model::MakeTextAttribute(name, text);
+}
+model::Attribute NumberOf(const char* name, double number) {
+  return {name, model::Datatype::Float64(), {}, number, {}};
+}
+model::Attribute CountOf(const char* name, uint64_t count) {
+  return {name, model::Datatype::Integer(8, true), {}, static_cast<int64_t>(count), {}};
+}
+
+std::string TypeOf(const GribGrid* grid) {
+  if (grid == nullptr) return "unknown";
+  const bool is_reduced = grid->is_reduced();
+  switch (grid->kind) {
+    case Kind::kLatLon: return is_reduced ? "reduced_ll" : "regular_ll";
+    case Kind::kRotatedLatLon: return is_reduced ? "reduced_rotated_ll" : "rotated_ll";
+    case Kind::kMercator: return "mercator";
+    case Kind::kTransverseMercator: return "transverse_mercator";
+    case Kind::kPolarStereographic: return "polar_stereographic";
+    case Kind::kLambert: return "lambert";
+    case Kind::kAlbers: return "albers";
+    case Kind::kGaussian: return is_reduced ? "reduced_gg" : "regular_gg";
+    case Kind::kRotatedGaussian: return is_reduced ? "reduced_rotated_gg" : "rotated_gg";
+    case Kind::kSpaceView: return "space_view";
+    case Kind::kUnstructured: return "unstructured_grid";
+    case Kind::kLambertAzimuthal: return "lambert_azimuthal_equal_area";
+    default: break;
+  }
+  constexpr uint16_t kHarmonics = 50, kHealpix = 150;
+  if (grid->template_number == kHarmonics) return "sh";
+  if (grid->template_number == kHealpix && grid->edition == 2) return "healpix";
+  return "unknown";
+}
+
+bool IsGaussian(const GribGrid& grid) {
+  return grid.kind == Kind::kGaussian || grid.kind == Kind::kRotatedGaussian;
+}
+bool IsRotated(const GribGrid& grid) {
+  return grid.kind == Kind::kRotatedLatLon || grid.kind == Kind::kRotatedGaussian;
+}
+// Along latitudes and longitudes, perhaps those of another pole.
+bool IsGeographic(const GribGrid& grid) {
+  return grid.kind == Kind::kLatLon || IsGaussian(grid) || IsRotated(grid);
+}
+
+// --- Coordinates along one dimension
+
+// Equal steps, or a list.
+struct Line {
+  double first = 0, step = 0;
+  std::shared_ptr<const std::vector<double>> list = nullptr;
+  double At(uint64_t i) const {
+    return list ? (*list)[i] : first + static_cast<double>(i) * step;
+  }
+};
+
+// `count` numbers from `first` to the end of `span`.
+Line Spread(double first, double span, uint64_t count) {
+  return {first, count > 1 ? span / static_cast<double>(count - 1) : 0};
+}
+
+// Increments are rounded to millionths of a degree, and wrong in some files: the ends count.
+Line LongitudesOf(const GribGrid& grid, double first, double last, uint64_t count) {
+  const double direction = grid.i_negative() ? -1 : 1;
+  double span = direction * (last - first);
+  if (span < 0) span += 360;
+  if (span == 0 && grid.di) span = *grid.di * static_cast<double>(count - 1);
+  constexpr double kRounding = 1e-3;
+  Line line = Spread(first, direction * span, count);
+  // Longitudes that cross the end of the circle begin below 0.
+  if (direction > 0 && first + span > 360 + kRounding) line.first -= 360;
+  return line;
+}
+
+Line LatitudesOf(const GribGrid& grid) {
+  double span = grid.last_latitude - grid.first_latitude;
+  if (span == 0 && grid.dj) {
+    span = *grid.dj * static_cast<double>(grid.nj - 1) * (grid.j_positive() ? 1 : -1);
+  }
+  return Spread(grid.first_latitude, span, grid.nj);
+}
+
+// The latitudes of a Gaussian grid from north to south: the zeros of the Legendre polynomial of
+// degree 2 * parallels, by Newton's method.
+std::vector<double> GaussianLatitudes(uint32_t parallels) {
+  const size_t degree = size_t{2} * parallels;
+  std::vector<double> latitudes(degree);
+  for (size_t i = 0; i < parallels; ++i) {
+    const auto n = static_cast<double>(degree);
+    double x = std::cos(std::numbers::pi * (static_cast<double>(i) + 0.75) / (n + 0.5));
+    for (int turn = 0; turn < 10; ++turn) {
+      double p0 = 1, p1 = x;
+      for (size_t k = 2; k <= degree; ++k) {
+        const auto real = static_cast<double>(k);
+        const double p2 = ((2 * real - 1) * x * p1 - (real - 1) * p0) / real;
+        p0 = p1;
+        p1 = p2;
+      }
+      const double change = p1 * (x * x - 1) / (n * (x * p1 - p0));
+      x -= change;
+      if (std::abs(change) < 1e-15) break;
+    }
+    latitudes[i] = std::asin(x) * 180 / std::numbers::pi;
+    latitudes[degree - 1 - i] = -latitudes[i];
+  }
+  return latitudes;
+}
+
+// nullopt if the rows are no part of the grid with so many parallels.
+std::optional<Line> GaussianRows(const GribGrid& grid) {
+  constexpr uint32_t kMostParallels = 5000;
+  if (grid.parallels == 0 || grid.parallels > kMostParallels) return std::nullopt;
+  std::vector<double> all = GaussianLatitudes(grid.parallels);
+  if (grid.j_positive()) std::ranges::reverse(all);
+  if (grid.nj > all.size()) return std::nullopt;
+  const auto nearest = std::ranges::min_element(all, {}, [&](double latitude) {
+    return std::abs(latitude - grid.first_latitude);
+  });
+  size_t begin = static_cast<size_t>(nearest - all.begin());
+  if (grid.nj == all.size()) begin = 0;
+  if (grid.nj > all.size() - begin) return std::nullopt;
+  const auto from = all.begin() + static_cast<ptrdiff_t>(begin);
+  return Line{0, 0,
+              std::make_shared<const std::vector<double>>(
+                  from, from + static_cast<ptrdiff_t>(grid.nj))};
+}
+
+std::optional<Line> RowsOf(const GribGrid& grid) {
+  return IsGaussian(grid) ? GaussianRows(grid) : std::optional<Line>(LatitudesOf(grid));
+}
+
+// --- Attributes
+
+std::vector<model::Attribute> LatitudeAttributes() {
+  return {TextOf("units", "degrees_north"), TextOf("standard_name", "latitude"),
+          TextOf("long_name", "latitude")};
+}
+std::vector<model::Attribute> LongitudeAttributes() {
+  return {TextOf("units", "degrees_east"), TextOf("standard_name", "longitude"),
+          TextOf("long_name", "longitude")};
+}
+std::vector<model::Attribute> MapAttributes(bool is_x, bool is_rotated) {
+  if (is_rotated) {
+    return {TextOf("units", "degrees"),
+            TextOf("standard_name", is_x ? "grid_longitude" : "grid_latitude"),
+            TextOf("long_name", is_x ? "longitude in rotated pole grid"
+                                     : "latitude in rotated pole grid"),
+            TextOf("axis", is_x ? "X" : "Y")};
+  }
+  return {TextOf("units", "m"),
+          TextOf("standard_name", is_x ? "projection_x_coordinate" : "projection_y_coordinate"),
+          TextOf("long_name",
+                 is_x ? "x coordinate of projection" : "y coordinate of projection"),
+          TextOf("axis", is_x ? "X" : "Y")};
+}
+
+void AddProjectionKeys(const GribGrid& grid, std::vector<model::Attribute>& keys) {
+  if (grid.di) keys.push_back(NumberOf("GRIB_DxInMetres", *grid.di));
+  if (grid.dj) keys.push_back(NumberOf("GRIB_DyInMetres", *grid.dj));
+  keys.push_back(NumberOf("GRIB_LaDInDegrees", grid.standard_latitude));
+  keys.push_back(NumberOf("GRIB_LoVInDegrees", grid.orientation_longitude));
+  if (grid.kind == Kind::kLambert || grid.kind == Kind::kAlbers) {
+    keys.push_back(NumberOf("GRIB_Latin1InDegrees", grid.latin1));
+    keys.push_back(NumberOf("GRIB_Latin2InDegrees", grid.latin2));
+  }
+}
+
+// Those that cfgrib gives its variables.
+std::vector<model::Attribute> KeysOf(const GribGrid& grid) {
+  std::vector<model::Attribute> keys;
+  if (grid.nj == 0) return keys;
+  if (!grid.is_reduced()) keys.push_back(CountOf("GRIB_Nx", grid.ni));
+  keys.push_back(CountOf("GRIB_Ny", grid.nj));
+  keys.push_back(CountOf("GRIB_iScansNegatively", grid.i_negative() ? 1 : 0));
+  keys.push_back(CountOf("GRIB_jScansPositively", grid.j_positive() ? 1 : 0));
+  keys.push_back(CountOf("GRIB_jPointsAreConsecutive", grid.j_consecutive() ? 1 : 0));
+  const auto degrees = [&](const char* name, double value) {
+    keys.push_back(NumberOf(name, value));
+  };
+  degrees("GRIB_latitudeOfFirstGridPointInDegrees", grid.first_latitude);
+  degrees("GRIB_longitudeOfFirstGridPointInDegrees", grid.first_longitude);
+  if (IsGeographic(grid) || grid.kind == Kind::kMercator) {
+    degrees("GRIB_latitudeOfLastGridPointInDegrees", grid.last_latitude);
+    degrees("GRIB_longitudeOfLastGridPointInDegrees", grid.last_longitude);
+  }
+  if (IsGaussian(grid)) keys.push_back(CountOf("GRIB_N", grid.parallels));
+  if (!IsGeographic(grid)) AddProjectionKeys(grid, keys);
+  if (IsGeographic(grid) && !grid.is_reduced()) {
+    if (grid.di) degrees("GRIB_iDirectionIncrementInDegrees", *grid.di);
+    if (grid.dj && !IsGaussian(grid)) degrees("GRIB_jDirectionIncrementInDegrees", *grid.dj);
+  }
+  if (IsRotated(grid)) {
+    degrees("GRIB_latitudeOfSouthernPoleInDegrees", grid.south_pole_latitude);
+    degrees("GRIB_longitudeOfSouthernPoleInDegrees", grid.south_pole_longitude);
+    degrees("GRIB_angleOfRotationInDegrees", grid.rotation);
+  }
+  return keys;
+}
+
+// --- Kinds of grids
+
+void AddLine(GridAxes& axes, size_t dim, Line line, std::vector<model::Attribute> attributes) {
+  axes.coordinates.push_back(
+      {axes.dims[dim].name, {dim}, [line](uint64_t i) { return line.At(i); },
+       std::move(attributes)});
+}
+
+// Latitude and longitude of each point of a projected grid.
+void AddPlaces(GridAxes& axes, const std::shared_ptr<const Projection>& projection, Line x,
+               Line y) {
+  const uint64_t ni = axes.dims[1].size;
+  const auto at = [=](uint64_t i) {
+    return projection->Inverse({x.At(i % ni), y.At(i / ni)});
+  };
+  axes.coordinates.push_back({"latitude", {0, 1}, [at](uint64_t i) { return at(i).latitude; },
+                              LatitudeAttributes()});
+  axes.coordinates.push_back({"longitude", {0, 1},
+                              [at](uint64_t i) { return at(i).longitude; },
+                              LongitudeAttributes()});
+}
+
+void DescribeProjected(const GribGrid& grid, GridAxes& axes) {
+  const auto projection = MakeProjection(grid);
+  const double right = grid.i_negative() ? -1 : 1, up = grid.j_positive() ? 1 : -1;
+  Line x{grid.x1, right * grid.di.value_or(0)}, y{grid.y1, up * grid.dj.value_or(0)};
+  if (!grid.di || !grid.dj) return;
+  if (projection) {
+    const MapPoint first = projection->Forward({grid.first_latitude, grid.first_longitude});
+    x.first = first.x;
+    y.first = first.y;
+    axes.mapping = projection->Mapping();
+  } else if (grid.kind != Kind::kTransverseMercator) {
+    return;
+  }
+  if (!std::isfinite(x.first) || !std::isfinite(y.first)) return;
+  AddLine(axes, 0, y, MapAttributes(false, false));
+  AddLine(axes, 1, x, MapAttributes(true, false));
+  if (projection) AddPlaces(axes, projection, x, y);
+}
+
+void DescribeTransverse(const GribGrid& grid, GridAxes& axes) {
+  axes.mapping = {TextOf("grid_mapping_name", "transverse_mercator"),
+                  NumberOf("semi_major_axis", grid.major_axis),
+                  NumberOf("semi_minor_axis", grid.minor_axis),
+                  NumberOf("longitude_of_central_meridian", grid.orientation_longitude),
+                  NumberOf("latitude_of_projection_origin", grid.standard_latitude),
+                  NumberOf("scale_factor_at_central_meridian", grid.scale),
+                  NumberOf("false_easting", grid.false_x),
+                  NumberOf("false_northing", grid.false_y)};
+}
+
+void DescribeRegular(const GribGrid& grid, GridAxes& axes) {
+  const auto rows = RowsOf(grid);
+  if (!rows) return;
+  const Line columns = LongitudesOf(grid, grid.first_longitude, grid.last_longitude, grid.ni);
+  if (!IsRotated(grid)) {
+    axes.dims[0].name = "latitude";
+    axes.dims[1].name = "longitude";
+    AddLine(axes, 0, *rows, LatitudeAttributes());
+    AddLine(axes, 1, columns, LongitudeAttributes());
+    return;
+  }
+  axes.dims[0].name = "rlat";
+  axes.dims[1].name = "rlon";
+  const auto projection = MakeProjection(grid);
+  AddLine(axes, 0, *rows, MapAttributes(false, true));
+  AddLine(axes, 1, columns, MapAttributes(true, true));
+  if (!projection) return;
+  axes.mapping = projection->Mapping();
+  AddPlaces(axes, projection, columns, *rows);
+}
+
+// Rows of different lengths around the whole earth: a dimension of all points.
+void DescribeReduced(const GribGrid& grid, GridAxes& axes) {
+  const auto rows = RowsOf(grid);
+  if (!rows) return;
+  struct Table {
+    Line rows;
+    double first = 0, span = 0;
+    std::vector<uint64_t> begins;  // of rows, and the end
+    std::shared_ptr<const Projection> projection;
+    size_t RowOf(uint64_t point) const {
+      return static_cast<size_t>(std::ranges::upper_bound(begins, point) - begins.begin()) - 1;
+    }
+    LatLon At(uint64_t point) const {
+      const size_t row = RowOf(point);
+      const auto count = static_cast<double>(begins[row + 1] - begins[row]);
+      const LatLon place{rows.At(row),
+                         first + static_cast<double>(point - begins[row]) * span / count};
+      return projection ? projection->Inverse({place.longitude, place.latitude}) : place;
+    }
+  };
+  auto table = std::make_shared<Table>();
+  table->rows = *rows;
+  table->first = grid.first_longitude;
+  table->span = grid.i_negative() ? -360 : 360;
+  table->begins = {0};
+  uint32_t most = 0;
+  for (const uint32_t count : grid.row_points) {
+    most = std::max(most, count);
+    table->begins.push_back(table->begins.back() + count);
+  }
+  // Where a part of the earth is left out, the rows do not say where they begin.
+  double span = std::abs(grid.last_longitude - grid.first_longitude);
+  if (most == 0 || span + 1.5 * 360 / most < 360) return;
+  if (table->begins.back() != axes.dims[0].size) return;
+  if (IsRotated(grid)) table->projection = MakeProjection(grid);
+  axes.coordinates.push_back({"latitude", {0},
+                              [table](uint64_t i) { return table->At(i).latitude; },
+                              LatitudeAttributes()});
+  axes.coordinates.push_back({"longitude", {0},
+                              [table](uint64_t i) { return table->At(i).longitude; },
+                              LongitudeAttributes()});
+}
+
+}  // namespace
+
+GridAxes DescribeGrid(const std::shared_ptr<const GribGrid>& grid, uint64_t points) {
+  GridAxes axes;
+  axes.type = TypeOf(grid.get());
+  axes.dims = {{"values", points}};
+  if (!grid) return axes;
+  axes.attributes = KeysOf(*grid);
+  if (grid->is_reduced() && IsGeographic(*grid)) {
+    DescribeReduced(*grid, axes);
+    return axes;
+  }
+  // The product of two numbers of 32 bits.
+  if (grid->ni == 0 || grid->nj == 0 || points / grid->ni != grid->nj ||
+      points % grid->ni != 0) {
+    return axes;
+  }
+  axes.dims = {{"y", grid->nj}, {"x", grid->ni}};
+  if (grid->has_offset_points()) return axes;
+  if (IsGeographic(*grid)) {
+    DescribeRegular(*grid, axes);
+  } else {
+    if (grid->kind == Kind::kTransverseMercator) DescribeTransverse(*grid, axes);
+    DescribeProjected(*grid, axes);
+  }
+  return axes;
+}
+
+}  // namespace ndlfs::backends::grib
