@@ -4,6 +4,8 @@
 #include "backends/codec/grib/grid.h"
 
 #include <cmath>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "backends/base/checked.h"
@@ -196,39 +198,65 @@ void ReadTemplate(const GribOctets& in, GribGrid& grid) {
   }
 }
 
+bool IsRotated(const GribGrid& grid) {
+  return grid.kind == GribGridKind::kRotatedLatLon ||
+         grid.kind == GribGridKind::kRotatedGaussian;
+}
+
+// Makes numbers of points around the earth those between the first and the last longitude, as
+// ECMWF writes parts of reduced grids.
+void CutRows(double tolerance, GribGrid& grid) {
+  const double first = grid.first_longitude;
+  double last = grid.last_longitude;
+  while (last < first) last += 360;
+  for (uint32_t& points : grid.row_points) {
+    if (points == 0) continue;
+    const double step = 360.0 / points;
+    if (last - first + step > 360 - tolerance) continue;
+    const double count =
+        std::floor((last + tolerance) / step) - std::ceil((first - tolerance) / step) + 1;
+    points = count > 0 ? static_cast<uint32_t>(count) : 0;
+  }
+}
+
+uint64_t SumOfRows(const GribGrid& grid) {
+  return std::accumulate(grid.row_points.begin(), grid.row_points.end(), uint64_t{0});
+}
+
 // The list of the points of each row, which ends the section: numbers of `octets` octets.
 model::Result<void> ReadRowPoints(const GribOctets& in, size_t first_octet, size_t octets,
                                   GribGrid& grid) {
-  if (octets == 0 || octets > 4) return model::Corrupt("a grid: numbers of {} octets", octets);
+  constexpr double kTolerance1 = 1.5e-3, kTolerance2 = 1.5e-6;
+  if (octets > 4) return model::Corrupt("a grid: numbers of {} octets", octets);
   const uint64_t room = in.size() < first_octet - 1 ? 0 : in.size() - (first_octet - 1);
   if (grid.nj == 0 || grid.nj > room / octets) {
     return model::Corrupt("a grid: {} rows, but a list of {} octets", grid.nj, room);
   }
   grid.row_points.resize(grid.nj);
-  uint64_t sum = 0;
   for (uint64_t j = 0; j < grid.nj; ++j) {
     grid.row_points[j] = static_cast<uint32_t>(in.Unsigned(first_octet + j * octets, octets));
-    sum += grid.row_points[j];
   }
   grid.ni = 0;
-  if (grid.edition == 1) grid.points = sum;
-  if (sum == grid.points) return {};
+  if (grid.edition == 1) {
+    CutRows(kTolerance1, grid);
+    grid.points = SumOfRows(grid);
+  } else if (SumOfRows(grid) != grid.points) {
+    CutRows(kTolerance2, grid);
+  }
+  const uint64_t sum = SumOfRows(grid);
+  if (sum == grid.points && sum != 0) return {};
   return model::Corrupt("a grid: rows of {} points, but {} points", sum, grid.points);
 }
 
-model::Result<void> CheckPoints(GribGrid& grid) {
-  if (grid.is_reduced()) return {};
-  if (grid.ni == 0 || grid.nj == 0) {
-    if (grid.kind != GribGridKind::kUnstructured && grid.kind != GribGridKind::kOther) {
-      return model::Corrupt("a grid of {} columns and {} rows", grid.ni, grid.nj);
-    }
-    return {};
-  }
+// Numbers of columns and rows that contradict the number of points are no rows: then the values
+// are only a list.
+void CheckPoints(GribGrid& grid) {
+  if (grid.is_reduced()) return;
   const auto product = CheckedMultiply(grid.ni, grid.nj);
   if (grid.edition == 1) grid.points = product.value_or(0);
-  if (product == grid.points) return {};
-  return model::Corrupt("a grid of {} columns and {} rows, but {} points", grid.ni, grid.nj,
-                        grid.points);
+  if (product == grid.points && product != 0) return;
+  grid.ni = grid.nj = 0;
+  if (grid.kind != GribGridKind::kUnstructured) grid.kind = GribGridKind::kOther;
 }
 
 double Angle1(const GribOctets& in, size_t octet) {
@@ -327,18 +355,16 @@ model::Result<std::shared_ptr<const GribGrid>> ParseGribGrid2(GribSection sectio
   if (grid->kind != GribGridKind::kOther && grid->kind != GribGridKind::kUnstructured) {
     ReadEarth(in, *grid);
   }
-  const bool is_rotated = grid->kind == GribGridKind::kRotatedLatLon ||
-                          grid->kind == GribGridKind::kRotatedGaussian;
-  const bool has_rows = is_rotated || grid->kind == GribGridKind::kLatLon ||
+  const bool has_rows = IsRotated(*grid) || grid->kind == GribGridKind::kLatLon ||
                         grid->kind == GribGridKind::kGaussian;
   if (in.is_short()) {
     return model::Corrupt("a grid: {} octets are too few for template 3.{}", in.size(),
                           grid->template_number);
   }
   if (list_octets != 0 && has_rows) {
-    NDLFS_RETURN_IF_ERROR(ReadRowPoints(in, is_rotated ? 85 : 73, list_octets, *grid));
+    NDLFS_RETURN_IF_ERROR(ReadRowPoints(in, IsRotated(*grid) ? 85 : 73, list_octets, *grid));
   }
-  NDLFS_RETURN_IF_ERROR(CheckPoints(*grid));
+  CheckPoints(*grid);
   return grid;
 }
 
@@ -369,7 +395,7 @@ model::Result<std::shared_ptr<const GribGrid>> ParseGribGrid1(GribSection sectio
   if (grid->ni == 0 && lists != 255 && lists > 28) {
     NDLFS_RETURN_IF_ERROR(ReadRowPoints(in, lists + size_t{4} * vertical, 2, *grid));
   }
-  NDLFS_RETURN_IF_ERROR(CheckPoints(*grid));
+  CheckPoints(*grid);
   return grid;
 }
 
