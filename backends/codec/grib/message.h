@@ -57,9 +57,10 @@ struct GribGrid {
   GribSection section;
   uint64_t points = 0;
 
-  // Columns and rows. Both are 0 if the grid has no rows or they are not known (unstructured,
-  // kOther). A reduced grid has nj rows of different lengths, ni is 0, and `row_points` has the
-  // points of each row. Otherwise ni * nj == points.
+  // Columns and rows. Both are 0 if the grid has no rows, they are not known (unstructured,
+  // kOther), or they contradict the number of points (then the kind is kOther). A reduced grid
+  // has nj rows of different lengths, ni is 0, and `row_points` has the points of each row, of
+  // a part of the globe those within its longitudes. Otherwise ni * nj == points.
   uint64_t ni = 0, nj = 0;
   std::vector<uint32_t> row_points;
   bool is_reduced() const { return !row_points.empty(); }
@@ -182,9 +183,9 @@ class GribReader {
   GribReader(Read read, uint64_t file_size, uint64_t window = 512);
 
   // Returns where the next message begins, at `from` or later; nullopt if there is none. What
-  // lies between messages may be anything. A message begins with "GRIB", edition 1 or 2, and a
-  // length within the file; whether it is one, Parse() tells. Looks at `limit` bytes at most,
-  // and fails with kLimit if it finds nothing there and the file goes on.
+  // lies between messages may be anything. A message begins with "GRIB", and its eighth byte is
+  // 1 or 2; whether it is one, Parse() tells. Looks at `limit` bytes at most, and fails with
+  // kLimit if it finds nothing there and the file goes on.
   model::Result<std::optional<uint64_t>> Find(uint64_t from,
                                               uint64_t limit = uint64_t{1} << 30);
 
