@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/format/foreign/foreign.h"
+#include "backends/format/grib/grib.h"
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/kerchunk/kerchunk.h"
 #include "backends/format/n5/n5.h"
@@ -24,7 +25,7 @@ std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
       &ZarrFormat(),     &N5Format(),    &NpyFormat(),  &NpzFormat(),       &ZarrZipFormat(),
       &NetCdf3Format(),  &FitsFormat(),  &NrrdFormat(), &MetaImageFormat(), &NiftiFormat(),
-      &KerchunkFormat(), &NcmlFormat(),
+      &KerchunkFormat(), &NcmlFormat(),  &GribFormat(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif

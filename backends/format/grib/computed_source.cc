@@ -22,8 +22,7 @@ class ComputedSource final : public ArraySource {
   Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
     uint64_t count = 1;
     for (size_t d = 0; d < index.size(); ++d) count *= spec_.grid.Extent(d, index[d]);
-    const uint64_t begin =
-        FirstElement(spec_.shape, spec_.grid.max_chunk_shape(), index);
+    const uint64_t begin = FirstElement(spec_.shape, spec_.grid.max_chunk_shape(), index);
     ChunkLocation location;
     location.generate = [this, begin, count](uint64_t) -> Result<Bytes> {
       Bytes chunk(count * sizeof(double));

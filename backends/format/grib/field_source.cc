@@ -56,8 +56,7 @@ class FieldSource final : public ArraySource, public StoredChunks {
     ChunkLocation location;
     location.generate = [store = store_, field, shape = spec_.grid.ChunkShape(index),
                          dtype = spec_.dtype](uint64_t limit) -> Result<Bytes> {
-      NDLFS_TRY(const auto message,
-                store->Read("", field.size, {field.offset, field.size}));
+      NDLFS_TRY(const auto message, store->Read("", field.size, {field.offset, field.size}));
       if (!message) return model::HasChanged("the file");
       const auto size = CheckedProduct(shape, dtype.size());
       if (!size || *size > limit) return model::Limit("a chunk of too many bytes");

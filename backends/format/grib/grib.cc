@@ -125,8 +125,8 @@ class GribHierarchy final : public Hierarchy {
     if (problems_.empty()) return std::nullopt;
     std::string text = problems_.front();
     if (problems_.size() > 1) {
-      text += fmt::format(" (and {} more, the last: {})", problems_.size() - 1,
-                          problems_.back());
+      text +=
+          fmt::format(" (and {} more, the last: {})", problems_.size() - 1, problems_.back());
     }
     return model::Corrupt("{}", text).value();
   }
@@ -139,7 +139,8 @@ class GribHierarchy final : public Hierarchy {
   mutable NodeCache nodes_;
 };
 
-// Whether a message begins at the beginning of `text`: section 0, and the beginning of section 1.
+// Whether a message begins at the beginning of `text`: section 0, and the beginning of
+// section 1.
 bool BeginsAsMessage(ConstByteSpan bytes) {
   const auto number = [&](size_t at, size_t count) {
     uint64_t value = 0;

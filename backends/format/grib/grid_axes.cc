@@ -22,26 +22,40 @@ model::Attribute NumberOf(const char* name, double number) {
   return {name, model::Datatype::Float64(), {}, number, {}};
 }
 model::Attribute CountOf(const char* name, uint64_t count) {
-  return {name, model::Datatype::Integer(8, true), {}, static_cast<int64_t>(count), {}};
+  const size_t bytes = count <= INT32_MAX ? 4 : 8;
+  return {name, model::Datatype::Integer(bytes, true), {}, static_cast<int64_t>(count), {}};
 }
 
 std::string TypeOf(const GribGrid* grid) {
   if (grid == nullptr) return "unknown";
   const bool is_reduced = grid->is_reduced();
   switch (grid->kind) {
-    case Kind::kLatLon: return is_reduced ? "reduced_ll" : "regular_ll";
-    case Kind::kRotatedLatLon: return is_reduced ? "reduced_rotated_ll" : "rotated_ll";
-    case Kind::kMercator: return "mercator";
-    case Kind::kTransverseMercator: return "transverse_mercator";
-    case Kind::kPolarStereographic: return "polar_stereographic";
-    case Kind::kLambert: return "lambert";
-    case Kind::kAlbers: return "albers";
-    case Kind::kGaussian: return is_reduced ? "reduced_gg" : "regular_gg";
-    case Kind::kRotatedGaussian: return is_reduced ? "reduced_rotated_gg" : "rotated_gg";
-    case Kind::kSpaceView: return "space_view";
-    case Kind::kUnstructured: return "unstructured_grid";
-    case Kind::kLambertAzimuthal: return "lambert_azimuthal_equal_area";
-    default: break;
+    case Kind::kLatLon:
+      return is_reduced ? "reduced_ll" : "regular_ll";
+    case Kind::kRotatedLatLon:
+      return is_reduced ? "reduced_rotated_ll" : "rotated_ll";
+    case Kind::kMercator:
+      return "mercator";
+    case Kind::kTransverseMercator:
+      return "transverse_mercator";
+    case Kind::kPolarStereographic:
+      return "polar_stereographic";
+    case Kind::kLambert:
+      return "lambert";
+    case Kind::kAlbers:
+      return "albers";
+    case Kind::kGaussian:
+      return is_reduced ? "reduced_gg" : "regular_gg";
+    case Kind::kRotatedGaussian:
+      return is_reduced ? "reduced_rotated_gg" : "rotated_gg";
+    case Kind::kSpaceView:
+      return "space_view";
+    case Kind::kUnstructured:
+      return "unstructured_grid";
+    case Kind::kLambertAzimuthal:
+      return "lambert_azimuthal_equal_area";
+    default:
+      break;
   }
   constexpr uint16_t kHarmonics = 50, kHealpix = 150;
   if (grid->template_number == kHarmonics) return "sh";
@@ -130,9 +144,8 @@ std::optional<Line> GaussianRows(const GribGrid& grid) {
   std::vector<double> all = GaussianLatitudes(grid.parallels);
   if (grid.j_positive()) std::ranges::reverse(all);
   if (grid.nj > all.size()) return std::nullopt;
-  const auto nearest = std::ranges::min_element(all, {}, [&](double latitude) {
-    return std::abs(latitude - grid.first_latitude);
-  });
+  const auto nearest = std::ranges::min_element(
+      all, {}, [&](double latitude) { return std::abs(latitude - grid.first_latitude); });
   size_t begin = static_cast<size_t>(nearest - all.begin());
   if (grid.nj == all.size()) begin = 0;
   if (grid.nj > all.size() - begin) return std::nullopt;
@@ -160,15 +173,15 @@ std::vector<model::Attribute> MapAttributes(bool is_x, bool is_rotated) {
   if (is_rotated) {
     return {TextOf("units", "degrees"),
             TextOf("standard_name", is_x ? "grid_longitude" : "grid_latitude"),
-            TextOf("long_name", is_x ? "longitude in rotated pole grid"
-                                     : "latitude in rotated pole grid"),
+            TextOf("long_name",
+                   is_x ? "longitude in rotated pole grid" : "latitude in rotated pole grid"),
             TextOf("axis", is_x ? "X" : "Y")};
   }
-  return {TextOf("units", "m"),
-          TextOf("standard_name", is_x ? "projection_x_coordinate" : "projection_y_coordinate"),
-          TextOf("long_name",
-                 is_x ? "x coordinate of projection" : "y coordinate of projection"),
-          TextOf("axis", is_x ? "X" : "Y")};
+  return {
+      TextOf("units", "m"),
+      TextOf("standard_name", is_x ? "projection_x_coordinate" : "projection_y_coordinate"),
+      TextOf("long_name", is_x ? "x coordinate of projection" : "y coordinate of projection"),
+      TextOf("axis", is_x ? "X" : "Y")};
 }
 
 void AddProjectionKeys(const GribGrid& grid, std::vector<model::Attribute>& keys) {
@@ -217,21 +230,21 @@ std::vector<model::Attribute> KeysOf(const GribGrid& grid) {
 // --- Kinds of grids
 
 void AddLine(GridAxes& axes, size_t dim, Line line, std::vector<model::Attribute> attributes) {
-  axes.coordinates.push_back(
-      {axes.dims[dim].name, {dim}, [line](uint64_t i) { return line.At(i); },
-       std::move(attributes)});
+  axes.coordinates.push_back({axes.dims[dim].name,
+                              {dim},
+                              [line](uint64_t i) { return line.At(i); },
+                              std::move(attributes)});
 }
 
 // Latitude and longitude of each point of a projected grid.
 void AddPlaces(GridAxes& axes, const std::shared_ptr<const Projection>& projection, Line x,
                Line y) {
   const uint64_t ni = axes.dims[1].size;
-  const auto at = [=](uint64_t i) {
-    return projection->Inverse({x.At(i % ni), y.At(i / ni)});
-  };
-  axes.coordinates.push_back({"latitude", {0, 1}, [at](uint64_t i) { return at(i).latitude; },
-                              LatitudeAttributes()});
-  axes.coordinates.push_back({"longitude", {0, 1},
+  const auto at = [=](uint64_t i) { return projection->Inverse({x.At(i % ni), y.At(i / ni)}); };
+  axes.coordinates.push_back(
+      {"latitude", {0, 1}, [at](uint64_t i) { return at(i).latitude; }, LatitudeAttributes()});
+  axes.coordinates.push_back({"longitude",
+                              {0, 1},
                               [at](uint64_t i) { return at(i).longitude; },
                               LongitudeAttributes()});
 }
@@ -322,10 +335,12 @@ void DescribeReduced(const GribGrid& grid, GridAxes& axes) {
   if (most == 0 || span + 1.5 * 360 / most < 360) return;
   if (table->begins.back() != axes.dims[0].size) return;
   if (IsRotated(grid)) table->projection = MakeProjection(grid);
-  axes.coordinates.push_back({"latitude", {0},
+  axes.coordinates.push_back({"latitude",
+                              {0},
                               [table](uint64_t i) { return table->At(i).latitude; },
                               LatitudeAttributes()});
-  axes.coordinates.push_back({"longitude", {0},
+  axes.coordinates.push_back({"longitude",
+                              {0},
                               [table](uint64_t i) { return table->At(i).longitude; },
                               LongitudeAttributes()});
 }

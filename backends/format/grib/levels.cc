@@ -175,7 +175,7 @@ std::string_view KeepLevelName(std::string text) {
   return *kept.insert(std::move(text)).first;
 }
 
-const Edition1Name* FindEdition1(uint8_t type) {
+const Edition1Name* FindLevel1(uint8_t type) {
   const auto found = std::ranges::find(kEdition1Names, type, &Edition1Name::type);
   return found == std::end(kEdition1Names) ? nullptr : found;
 }
@@ -194,8 +194,7 @@ constexpr LevelFacts kLevelFacts[] = {
     {"heightAboveSea", "m", "up", "height above mean sea level", "altitude"},
     {"depthBelowLand", "m", "down", "soil depth", "depth"},
     {"depthBelowSea", "m", "down", "depth below sea level", "depth"},
-    {"hybridHeight", "1", "up", "hybrid height level",
-     "atmosphere_hybrid_height_coordinate"},
+    {"hybridHeight", "1", "up", "hybrid height level", "atmosphere_hybrid_height_coordinate"},
     {"hybrid", "1", "down", "hybrid level", "atmosphere_hybrid_sigma_pressure_coordinate"},
     {"sigma", "1", "down", "sigma level", "atmosphere_sigma_coordinate"},
     {"theta", "K", "up", "potential temperature", "air_potential_temperature"},
@@ -220,12 +219,12 @@ std::string_view NameLevel(uint8_t surface, uint8_t second_surface) {
 }
 
 std::string_view NameEdition1Level(uint8_t type) {
-  const Edition1Name* found = FindEdition1(type);
+  const Edition1Name* found = FindLevel1(type);
   return found != nullptr ? found->name : KeepLevelName(fmt::format("level1_{}", type));
 }
 
 Edition1Level DescribeEdition1Level(uint8_t type) {
-  const Edition1Name* found = FindEdition1(type);
+  const Edition1Name* found = FindLevel1(type);
   return found != nullptr ? found->level : Edition1Level();
 }
 
@@ -236,9 +235,8 @@ std::vector<model::Attribute> LevelAttributes(std::string_view type) {
   const auto add = [&](const char* name, std::string_view text) {
     if (!text.empty()) attributes.push_back(model::MakeTextAttribute(name, text));
   };
-  const auto found = std::ranges::find_if(kLevelFacts, [&](const LevelFacts& facts) {
-    return type.starts_with(facts.prefix);
-  });
+  const auto found = std::ranges::find_if(
+      kLevelFacts, [&](const LevelFacts& facts) { return type.starts_with(facts.prefix); });
   if (found == std::end(kLevelFacts)) {
     add("long_name", type);
     return attributes;

@@ -73,6 +73,8 @@ def parameter(facts):
         return None
     number = int(facts["paramId"])
     variable = facts.get("cfVarName", name)
+    if re.fullmatch(r"p\d+", variable):
+        variable = name  # a number says nothing
     known = PARAMETERS.setdefault(number, ["", "", "", "", ""])
     if not known[0] or not known[4]:
         cf_name = facts.get("cfName", "")

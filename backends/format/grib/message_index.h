@@ -19,8 +19,8 @@ struct IndexedField {
   uint32_t field = 0;             // of the message
   uint32_t grid = 0;              // of MessageIndex::grids
   uint64_t points = 0;
-  bool is_wide = false;    // float32 would lose digits
-  bool is_known = true;    // the packing can be decoded
+  bool is_wide = false;  // float32 would lose digits
+  bool is_known = true;  // the packing can be decoded
   Product product;
 };
 
@@ -46,9 +46,9 @@ struct IndexHints {
   std::vector<uint64_t> offsets;
 };
 
-// Reads the headers of all messages of `store`, whose only value is a file. Skips what is between
-// messages. A message that is broken becomes a problem, and the others stay. Fails if the file
-// cannot be read, or if there is no message that can.
+// Reads the headers of all messages of `store`, whose only value is a file. Skips what is
+// between messages. A message that is broken becomes a problem, and the others stay. Fails if
+// the file cannot be read, or if there is no message that can.
 model::Result<MessageIndex> IndexMessages(const Store& store, const IndexHints& hints);
 
 }  // namespace ndlfs::backends::grib

@@ -19,7 +19,8 @@ class Attributes {
     if (!text.empty()) made_.push_back(model::MakeTextAttribute(name, text));
   }
   void Integer(const char* name, int64_t value) {
-    made_.push_back({name, model::Datatype::Integer(8, true), {}, value, {}});
+    const size_t bytes = value >= INT32_MIN && value <= INT32_MAX ? 4 : 8;
+    made_.push_back({name, model::Datatype::Integer(bytes, true), {}, value, {}});
   }
   void Real(std::string name, double value) {
     made_.push_back({std::move(name), model::Datatype::Float64(), {}, value, {}});
@@ -99,8 +100,7 @@ std::shared_ptr<Node> MakeArrayNode(const Plan& plan, const PlannedGroup& group,
                                     const PlannedArray& planned,
                                     const std::shared_ptr<const Store>& store,
                                     const OpenOptions& options) {
-  const auto type =
-      planned.is_wide ? model::Datatype::Float64() : model::Datatype::Float32();
+  const auto type = planned.is_wide ? model::Datatype::Float64() : model::Datatype::Float32();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   auto node = std::make_shared<Node>();
   node->notes = planned.notes;

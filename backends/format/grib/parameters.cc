@@ -12,7 +12,7 @@ namespace ndlfs::backends::grib {
 namespace {
 
 constexpr uint8_t kNcep = 7;
-constexpr uint8_t kEcmwf = 98;
+constexpr uint8_t kEcmwfTables = 98;
 // ECMWF has its parameters of edition 1 also in edition 2: this discipline, and the table as
 // category.
 constexpr uint8_t kEcmwfDiscipline = 192;
@@ -25,11 +25,12 @@ int CountMatches(const Edition2Code& code, const ParameterKey& key) {
     return is_any || is_equal;
   };
   constexpr uint8_t kAny = Edition2Code::kAny;
-  const bool all = holds(code.surface == kAny, code.surface == key.surface) &&
-                   holds(code.level == -1, code.level == key.level) &&
-                   holds(code.second_surface == kAny, code.second_surface == key.second_surface) &&
-                   holds(code.process == kAny, code.process == key.process) &&
-                   (code.centre == 0 || code.centre == key.centre);
+  const bool all =
+      holds(code.surface == kAny, code.surface == key.surface) &&
+      holds(code.level == -1, code.level == key.level) &&
+      holds(code.second_surface == kAny, code.second_surface == key.second_surface) &&
+      holds(code.process == kAny, code.process == key.process) &&
+      (code.centre == 0 || code.centre == key.centre);
   // Of two that say the same, the one of the centre counts.
   return all ? 2 * count + (code.centre != 0 ? 1 : 0) : -1;
 }
@@ -56,7 +57,8 @@ uint32_t FindEdition1(uint8_t centre, uint8_t table, uint8_t number) {
   const bool is_wmo = table <= 3;
   if (is_wmo && number >= 128) return 0;
   for (const Edition1Code& code : kEdition1Codes) {
-    const bool is_table = is_wmo ? code.table <= 3 : code.table == table && code.centre == centre;
+    const bool is_table =
+        is_wmo ? code.table <= 3 : code.table == table && code.centre == centre;
     if (is_table && code.number == number) return code.id;
   }
   return 0;
@@ -64,8 +66,8 @@ uint32_t FindEdition1(uint8_t centre, uint8_t table, uint8_t number) {
 
 uint32_t FindId(const ParameterKey& key) {
   if (key.edition == 1) return FindEdition1(key.centre, key.discipline, key.number);
-  if (key.discipline == kEcmwfDiscipline && key.centre == kEcmwf) {
-    return FindEdition1(kEcmwf, key.category, key.number);
+  if (key.discipline == kEcmwfDiscipline && key.centre == kEcmwfTables) {
+    return FindEdition1(kEcmwfTables, key.category, key.number);
   }
   const bool is_local = key.category >= kEcmwfDiscipline || key.number >= kEcmwfDiscipline;
   // Local numbers of other centres may mean anything; the tables have those of NCEP, and a few
@@ -78,8 +80,7 @@ uint32_t FindId(const ParameterKey& key) {
 
 Parameter FindParameter(const ParameterKey& key) {
   const uint32_t id = FindId(key);
-  const auto found =
-      std::ranges::lower_bound(kParameterFacts, id, {}, &ParameterFacts::id);
+  const auto found = std::ranges::lower_bound(kParameterFacts, id, {}, &ParameterFacts::id);
   if (id != 0 && found != kParameterFacts.end() && found->id == id) {
     const std::string_view variable =
         found->variable.empty() ? found->short_name : found->variable;

@@ -237,12 +237,10 @@ class GroupPlanner {
   // Returns the name of the coordinates.
   std::string AddAxis(FieldAxis axis, PlannedArray& array) {
     const auto [entry, is_new] = names_.try_emplace(axis.Key());
-    if (is_new) {
-      entry->second = FreeName(axis.name);
-      AddAxisVariable(entry->second, axis);
-    }
+    if (is_new) entry->second = FreeName(axis.name);
     const std::string& name = entry->second;
     if (!axis.is_scalar()) array.dims.push_back({name, axis.values.size()});
+    if (is_new) AddAxisVariable(name, axis);
     Mention(name, array);
     return name;
   }
@@ -265,8 +263,8 @@ class GroupPlanner {
     group_.arrays.emplace(name, std::move(coordinate));
   }
 
-  void AddValidTime(const FieldAxis& references, const std::string& time, const FieldAxis& steps,
-                    const std::string& step, PlannedArray& array) {
+  void AddValidTime(const FieldAxis& references, const std::string& time,
+                    const FieldAxis& steps, const std::string& step, PlannedArray& array) {
     const auto [entry, is_new] = names_.try_emplace("valid_time " + time + "/" + step);
     if (is_new) {
       entry->second = FreeName("valid_time");
@@ -322,8 +320,7 @@ class GroupPlanner {
       planned.value_at = coordinate.value_at;
       planned.attributes = coordinate.attributes;
       if (planned.dims.size() == 2 && !grid.mapping.empty()) {
-        planned.attributes.push_back(
-            TextAttributeOf("grid_mapping", "projection" + suffix));
+        planned.attributes.push_back(TextAttributeOf("grid_mapping", "projection" + suffix));
       }
       group_.arrays.emplace(coordinate.name + suffix, std::move(planned));
     }

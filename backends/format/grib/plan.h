@@ -40,15 +40,15 @@ struct PlannedField {
 
 struct PlannedArray {
   std::vector<GridDimension> dims;
-  size_t grid_dims = 0;               // how many of them, at the end, are those of the grid
-  std::vector<PlannedField> fields;   // by their cells
-  bool is_wide = false;               // float64
-  bool is_known = true;               // at least one packing can be decoded
-  uint32_t grid = 0;                  // of Plan::grids
+  size_t grid_dims = 0;              // how many of them, at the end, are those of the grid
+  std::vector<PlannedField> fields;  // by their cells
+  bool is_wide = false;              // float64
+  bool is_known = true;              // at least one packing can be decoded
+  uint32_t grid = 0;                 // of Plan::grids
   Parameter parameter;
-  Product product;                    // of its first field
-  std::string coordinates;            // names, for the attribute of CF
-  std::string mapping;                // the grid mapping variable; may be empty
+  Product product;          // of its first field
+  std::string coordinates;  // names, for the attribute of CF
+  std::string mapping;      // the grid mapping variable; may be empty
   std::vector<std::string> notes;
 };
 

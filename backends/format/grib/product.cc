@@ -97,23 +97,35 @@ int64_t SecondsAfter(int64_t reference, int64_t count, uint8_t unit) {
     return (begin + static_cast<int64_t>(date.day) - 1 - day) * kDay;
   };
   switch (unit) {
-    case 0: return count * 60;
-    case 2: return count * 86400;
-    case 3: return months(1);
-    case 4: return months(12);
-    case 5: return months(120);
-    case 6: return months(360);
-    case 7: return months(1200);
-    case 10: return count * 3 * 3600;
-    case 11: return count * 6 * 3600;
-    case 12: return count * 12 * 3600;
-    case 13: return count;
-    default: return count * 3600;
+    case 0:
+      return count * 60;
+    case 2:
+      return count * 86400;
+    case 3:
+      return months(1);
+    case 4:
+      return months(12);
+    case 5:
+      return months(120);
+    case 6:
+      return months(360);
+    case 7:
+      return months(1200);
+    case 10:
+      return count * 3 * 3600;
+    case 11:
+      return count * 6 * 3600;
+    case 12:
+      return count * 12 * 3600;
+    case 13:
+      return count;
+    default:
+      return count * 3600;
   }
 }
 
-constexpr std::string_view kProcessNames[] = {"avg", "accum", "max",   "min",
-                                              "diff", "rms",   "sd",    "cov",
+constexpr std::string_view kProcessNames[] = {"avg",   "accum", "max",     "min",
+                                              "diff",  "rms",   "sd",      "cov",
                                               "sdiff", "ratio", "stdanom", "sum"};
 constexpr uint8_t kFirstOtherProcess = 12;
 
@@ -176,10 +188,9 @@ void AddVariant(Product& product, const std::string& text) {
 }
 
 void ReadDerived(Octets& octets, uint8_t at, Product& product) {
-  constexpr std::string_view kNames[] = {"mean",         "weighted_mean", "stddev",
-                                         "norm_stddev",  "spread",        "anomaly_index",
-                                         "cluster_mean", "quartile_range", "min_member",
-                                         "max_member"};
+  constexpr std::string_view kNames[] = {
+      "mean",          "weighted_mean", "stddev",         "norm_stddev", "spread",
+      "anomaly_index", "cluster_mean",  "quartile_range", "min_member",  "max_member"};
   const uint8_t kind = octets.Octet(at);
   octets.Ignore(at + 1, 1);
   AddDetail(product, "derivedForecast", kind);
@@ -253,8 +264,8 @@ void ReadStatistics(Octets& octets, size_t at, int64_t begin, Product& product) 
                        end.minute < 60;
   if (end.second > 60) end.second = 0;
   const int64_t by_length =
-      begin + (length == UINT32_MAX ? 0
-                                    : SecondsAfter(product.reference + begin, length, unit));
+      begin +
+      (length == UINT32_MAX ? 0 : SecondsAfter(product.reference + begin, length, unit));
   product.step = is_time ? SecondsOf(end) - product.reference : by_length;
   product.interval = product.step - begin;
 }
@@ -314,8 +325,9 @@ void DescribeEdition2(const GribMessage& message, const GribField& field, Produc
   } else {
     product.variant = fmt::format("template_{}", field.product_template);
   }
-  const uint64_t hash = Octets(field.local).HashOfRest(
-      kHashBegin ^ (uint64_t{message.production_status} << 8 | message.data_type));
+  const uint64_t hash = Octets(field.local)
+                            .HashOfRest(kHashBegin ^ (uint64_t{message.production_status} << 8 |
+                                                      message.data_type));
   product.rest_hash = octets.HashOfRest(hash);
 }
 
@@ -347,18 +359,45 @@ void ReadEdition1Step(Octets& octets, uint16_t centre, Product& product) {
         over("accum", 1);
       }
       break;
-    case 3: over("avg", 0); break;
-    case 4: over("accum", 1); break;
-    case 5: over("diff", 4); break;
-    case 10: product.step = after(int64_t{p1} << 8 | p2); break;
-    case 113: case 123: over("avg", 0); break;
-    case 114: case 124: over("accum", 1); break;
-    case 118: is_ecmwf ? over("max", 2) : over("cov", 7); break;
-    case 119: is_ecmwf ? over("min", 3) : over("sd", 6); break;
-    case 120: over("rms", 5); break;
-    case 121: over("sd", 6); break;
-    case 122: over("cov", 7); break;
-    case 0: case 1: product.step = after(range == 0 ? p1 : 0); break;
+    case 3:
+      over("avg", 0);
+      break;
+    case 4:
+      over("accum", 1);
+      break;
+    case 5:
+      over("diff", 4);
+      break;
+    case 10:
+      product.step = after(int64_t{p1} << 8 | p2);
+      break;
+    case 113:
+    case 123:
+      over("avg", 0);
+      break;
+    case 114:
+    case 124:
+      over("accum", 1);
+      break;
+    case 118:
+      is_ecmwf ? over("max", 2) : over("cov", 7);
+      break;
+    case 119:
+      is_ecmwf ? over("min", 3) : over("sd", 6);
+      break;
+    case 120:
+      over("rms", 5);
+      break;
+    case 121:
+      over("sd", 6);
+      break;
+    case 122:
+      over("cov", 7);
+      break;
+    case 0:
+    case 1:
+      product.step = after(range == 0 ? p1 : 0);
+      break;
     default:
       product.step = after(p1);
       product.variant = fmt::format("range_{}", range);
@@ -395,10 +434,10 @@ void DescribeEdition1(const GribMessage& message, const GribField& field, Produc
   product.parameter.number = field.number;
   Octets octets(field.product);
   octets.Ignore(1, 9);
-  octets.Ignore(13, 5);   // the reference time
-  octets.Ignore(25, 1);   // its century
-  octets.Ignore(27, 2);   // the decimal scale
-  octets.Ignore(22, 3);   // how many are averaged, and are missing
+  octets.Ignore(13, 5);  // the reference time
+  octets.Ignore(25, 1);  // its century
+  octets.Ignore(27, 2);  // the decimal scale
+  octets.Ignore(22, 3);  // how many are averaged, and are missing
   ReadEdition1Level(octets, product);
   ReadEdition1Step(octets, message.centre, product);
   if (message.centre == kEcmwf && octets.has(51)) ReadEcmwfMember(octets, product);

@@ -47,8 +47,8 @@ class Earth {
   double Q(double phi) const {
     const double s = std::sin(phi);
     if (e_ == 0) return 2 * s;
-    return (1 - square_) * (s / (1 - square_ * s * s) -
-                            std::log((1 - e_ * s) / (1 + e_ * s)) / (2 * e_));
+    return (1 - square_) *
+           (s / (1 - square_ * s * s) - std::log((1 - e_ * s) / (1 + e_ * s)) / (2 * e_));
   }
   // The latitudes with these T and Q.
   double LatitudeOfT(double t) const {
@@ -62,7 +62,8 @@ class Earth {
   double LatitudeOfQ(double q) const {
     if (e_ == 0) return std::asin(q / 2);
     const double pole = Q(kQuarter);
-    if (std::abs(q) >= pole) return std::copysign(std::abs(q) > pole + 1e-9 ? NAN : kQuarter, q);
+    if (std::abs(q) >= pole)
+      return std::copysign(std::abs(q) > pole + 1e-9 ? NAN : kQuarter, q);
     double phi = std::asin(std::clamp(q / 2, -1.0, 1.0));
     for (int i = 0; i < kIterations; ++i) {
       const double s = std::sin(phi), c = std::cos(phi), f = 1 - square_ * s * s;
@@ -186,10 +187,10 @@ class Mercator final : public Projection {
             Wrap(point.x / scale_ / kRadian)};
   }
   std::vector<model::Attribute> Mapping() const override {
-    return MappingOf("mercator", earth_,
-                     {Number("longitude_of_projection_origin", 0),
-                      Number("standard_parallel", parallel_), Number("false_easting", 0),
-                      Number("false_northing", 0)});
+    return MappingOf(
+        "mercator", earth_,
+        {Number("longitude_of_projection_origin", 0), Number("standard_parallel", parallel_),
+         Number("false_easting", 0), Number("false_northing", 0)});
   }
 
  private:
@@ -209,8 +210,7 @@ class Albers final : public Projection {
     const double phi1 = latin1_ * kRadian, phi2 = latin2_ * kRadian;
     const double m1 = earth_.M(phi1), m2 = earth_.M(phi2);
     const double q1 = earth_.Q(phi1), q2 = earth_.Q(phi2);
-    n_ = std::abs(latin1_ - latin2_) < 1e-9 ? std::sin(phi1)
-                                            : (m1 * m1 - m2 * m2) / (q2 - q1);
+    n_ = std::abs(latin1_ - latin2_) < 1e-9 ? std::sin(phi1) : (m1 * m1 - m2 * m2) / (q2 - q1);
     c_ = m1 * m1 + n_ * q1;
     rho0_ = Rho(earth_.Q(origin_ * kRadian));
   }
@@ -260,7 +260,8 @@ class Azimuthal final : public Projection {
     radius_ = earth_.major() * std::sqrt(pole_ / 2);
     beta_ = std::asin(std::clamp(earth_.Q(origin_ * kRadian) / pole_, -1.0, 1.0));
     const bool is_pole = std::abs(std::abs(origin_) - 90) < 1e-9;
-    d_ = is_pole ? 1 : earth_.major() * earth_.M(origin_ * kRadian) / (radius_ * std::cos(beta_));
+    d_ = is_pole ? 1
+                 : earth_.major() * earth_.M(origin_ * kRadian) / (radius_ * std::cos(beta_));
   }
 
   MapPoint Forward(const LatLon& place) const override {
@@ -281,11 +282,10 @@ class Azimuthal final : public Projection {
     if (rho < 1e-9) return {origin_, Wrap(centre_)};
     if (rho > 2 * radius_) return {NAN, NAN};
     const double c = 2 * std::asin(rho / (2 * radius_));
-    const double q = pole_ * (std::cos(c) * std::sin(beta_) +
-                              y * std::sin(c) * std::cos(beta_) / rho);
-    const double lambda =
-        std::atan2(x * std::sin(c),
-                   rho * std::cos(beta_) * std::cos(c) - y * std::sin(beta_) * std::sin(c));
+    const double q =
+        pole_ * (std::cos(c) * std::sin(beta_) + y * std::sin(c) * std::cos(beta_) / rho);
+    const double lambda = std::atan2(x * std::sin(c), rho * std::cos(beta_) * std::cos(c) -
+                                                          y * std::sin(beta_) * std::sin(c));
     return {earth_.LatitudeOfQ(q) / kRadian, Wrap(centre_ + lambda / kRadian)};
   }
   std::vector<model::Attribute> Mapping() const override {
@@ -313,23 +313,20 @@ class RotatedPole final : public Projection {
   MapPoint Forward(const LatLon& place) const override {
     const double phi = place.latitude * kRadian, pole = pole_latitude_ * kRadian;
     const double lambda = (place.longitude - pole_longitude_) * kRadian;
-    const double latitude =
-        std::asin(std::clamp(std::sin(phi) * std::sin(pole) +
-                                 std::cos(phi) * std::cos(pole) * std::cos(lambda),
-                             -1.0, 1.0));
-    const double longitude =
-        std::atan2(-std::cos(phi) * std::sin(lambda),
-                   std::sin(phi) * std::cos(pole) -
-                       std::cos(phi) * std::sin(pole) * std::cos(lambda));
+    const double latitude = std::asin(std::clamp(
+        std::sin(phi) * std::sin(pole) + std::cos(phi) * std::cos(pole) * std::cos(lambda),
+        -1.0, 1.0));
+    const double longitude = std::atan2(
+        -std::cos(phi) * std::sin(lambda),
+        std::sin(phi) * std::cos(pole) - std::cos(phi) * std::sin(pole) * std::cos(lambda));
     return {Wrap(longitude / kRadian - rotation_), latitude / kRadian};
   }
   LatLon Inverse(const MapPoint& point) const override {
     const double phi = point.y * kRadian, pole = pole_latitude_ * kRadian;
     const double lambda = (point.x + rotation_) * kRadian;
-    const double latitude =
-        std::asin(std::clamp(std::sin(phi) * std::sin(pole) +
-                                 std::cos(phi) * std::cos(pole) * std::cos(lambda),
-                             -1.0, 1.0));
+    const double latitude = std::asin(std::clamp(
+        std::sin(phi) * std::sin(pole) + std::cos(phi) * std::cos(pole) * std::cos(lambda),
+        -1.0, 1.0));
     const double longitude = std::atan2(
         -std::cos(phi) * std::sin(lambda),
         std::sin(phi) * std::cos(pole) - std::cos(phi) * std::sin(pole) * std::cos(lambda));
@@ -374,10 +371,13 @@ std::shared_ptr<const Projection> MakeProjection(const GribGrid& grid) {
     case GribGridKind::kAlbers:
       if (!IsCone(grid.latin1, grid.latin2)) break;
       return std::make_shared<Albers>(grid);
-    case GribGridKind::kLambertAzimuthal: return std::make_shared<Azimuthal>(grid);
+    case GribGridKind::kLambertAzimuthal:
+      return std::make_shared<Azimuthal>(grid);
     case GribGridKind::kRotatedLatLon:
-    case GribGridKind::kRotatedGaussian: return std::make_shared<RotatedPole>(grid);
-    default: break;
+    case GribGridKind::kRotatedGaussian:
+      return std::make_shared<RotatedPole>(grid);
+    default:
+      break;
   }
   return nullptr;
 }

@@ -52,7 +52,8 @@ std::string NameInterval(const IndexedField& field) {
 }
 
 // Of several fields at one place, those that come first are one set, the second ones another.
-void SplitByOrder(const Fields& fields, const std::string& suffix, std::vector<FieldSet>& sets) {
+void SplitByOrder(const Fields& fields, const std::string& suffix,
+                  std::vector<FieldSet>& sets) {
   std::map<decltype(PlaceOf(*fields.front())), size_t> counts;
   std::vector<Fields> turns;
   for (const IndexedField* field : fields) {
@@ -63,9 +64,10 @@ void SplitByOrder(const Fields& fields, const std::string& suffix, std::vector<F
   for (size_t i = 0; i < turns.size(); ++i) {
     const std::string note =
         i == 0 ? std::string()
-               : fmt::format("the file has {} of these fields more than once: those that come "
-                             "as number {} are here",
-                             turns[i].size(), i + 1);
+               : fmt::format(
+                     "the file has {} of these fields more than once: those that come "
+                     "as number {} are here",
+                     turns[i].size(), i + 1);
     sets.push_back({suffix, std::move(turns[i]), note});
   }
 }
@@ -84,8 +86,9 @@ void SplitByRest(const Fields& fields, const std::string& suffix, std::vector<Fi
     const size_t begin = sets.size();
     SplitByOrder(groups[i], suffix, sets);
     if (i == 0) continue;
-    sets[begin].note = "its messages differ from others of the parameter in octets without a "
-                       "meaning here, such as the process or the version of an experiment";
+    sets[begin].note =
+        "its messages differ from others of the parameter in octets without a "
+        "meaning here, such as the process or the version of an experiment";
   }
 }
 

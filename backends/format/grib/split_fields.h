@@ -17,9 +17,9 @@ struct FieldSet {
   std::string note;  // why there is more than one set; may be empty
 };
 
-// Divides fields of one parameter so that no two in a set have the same member, times and level:
-// by their intervals (the rain of one hour, and that since the beginning), by what else their
-// headers say, and at last by their order in the file.
+// Divides fields of one parameter so that no two in a set have the same member, times and
+// level: by their intervals (the rain of one hour, and that since the beginning), by what else
+// their headers say, and at last by their order in the file.
 std::vector<FieldSet> SplitFields(const std::vector<const IndexedField*>& fields);
 
 }  // namespace ndlfs::backends::grib
