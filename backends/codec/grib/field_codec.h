@@ -5,11 +5,14 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "backends/base/bytes.h"
 #include "backends/codec/codec.h"
+#include "backends/codec/grib/coordinates.h"
 #include "backends/codec/grib/message.h"
+#include "backends/codec/number_type.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
@@ -30,13 +33,20 @@ struct GribFieldOptions {
   // With kRows: reverses the rows if they go north, so that the first is the northernmost.
   bool north_up = false;
   // With kRows: turns the rows of a grid that goes around the earth from 0 to 360 degrees, so
-  // that longitudes rise from -180.
+  // that longitudes rise from -180. Other grids stay as they are.
   bool adjust_longitude_range = false;
+
+  // Instead of the values, where their points are, in degrees: as many as there are points; or
+  // of grids with axes (HasGribAxes) with `axes`, one for each row or column.
+  std::optional<GribCoordinate> coordinate = {};
+  bool axes = false;
+  // Numbers are converted to this type before they become elements.
+  std::optional<NumberType> through = {};
 };
 
-// A codec whose encoded chunk is one whole message, and whose elements are float32 or float64.
-// Missing points are NaN. The number of elements must be that of the points; the shape may be
-// any. Bytes behind the message are ignored.
+// A codec whose encoded chunk is one whole message, and whose elements are numbers, mostly
+// float32 or float64. Missing points are NaN. The number of elements must be that of the
+// points; the shape may be any. Bytes behind the message are ignored.
 std::shared_ptr<const ArrayToBytesCodec> MakeGribFieldCodec(const GribFieldOptions& options);
 
 // Decodes the field into `out`, which has field.points elements, in stored order. `message` is

@@ -237,10 +237,12 @@ model::Result<void> ReadRowPoints(const GribOctets& in, size_t first_octet, size
     grid.row_points[j] = static_cast<uint32_t>(in.Unsigned(first_octet + j * octets, octets));
   }
   grid.ni = 0;
+  const bool is_gaussian =
+      grid.kind == GribGridKind::kGaussian || grid.kind == GribGridKind::kRotatedGaussian;
   if (grid.edition == 1) {
-    CutRows(kTolerance1, grid);
+    if (is_gaussian) CutRows(kTolerance1, grid);
     grid.points = SumOfRows(grid);
-  } else if (SumOfRows(grid) != grid.points) {
+  } else if (is_gaussian && SumOfRows(grid) != grid.points) {
     CutRows(kTolerance2, grid);
   }
   const uint64_t sum = SumOfRows(grid);

@@ -355,10 +355,12 @@ std::shared_ptr<GribPacking> ParsePacking1(GribSection section) {
   const GribOctets in(*packing->section);
   const unsigned flags = in.U8(4) >> 4;
   packing->template_number = static_cast<uint16_t>(flags);
-  constexpr unsigned kHarmonics = 8, kComplex = 4;
+  constexpr unsigned kHarmonics = 8, kComplex = 4, kInteger = 2, kAdditional = 1;
   if ((flags & kHarmonics) == 0) {
     packing->method = (flags & kComplex) != 0 ? GribMethod::kSecondOrder : GribMethod::kSimple;
   }
+  // As ECMWF marks floats.
+  if (flags == (kInteger | kAdditional)) packing->method = GribMethod::kIeee;
   packing->binary_scale = static_cast<int32_t>(in.Signed(5, 2));
   packing->reference = static_cast<float>(in.Ibm(7));
   packing->bits = in.U8(11);

@@ -18,7 +18,8 @@
 namespace ndlfs::backends {
 namespace {
 
-constexpr size_t kSimpleHead1 = 11;  // of section 4 of edition 1
+// Octets of section 4 of edition 1 in front of the values.
+constexpr size_t kSimpleHead1 = 11, kIeeeHead1 = 12;
 
 template <typename Number, bool kSwap, typename T>
 void ScaleNumbersOf(const std::byte* numbers, const GribScaling& scaling, std::span<T> out) {
@@ -31,9 +32,22 @@ void ScaleNumbersOf(const std::byte* numbers, const GribScaling& scaling, std::s
   }
 }
 
+template <typename Bits, typename Float, typename T>
+void CopyBigFloats(const std::byte* from, std::span<T> out) {
+  for (size_t i = 0; i < out.size(); ++i) {
+    Bits bits;
+    std::memcpy(&bits, from + i * sizeof(Bits), sizeof(Bits));
+    if constexpr (std::endian::native == std::endian::little) {
+      bits = sizeof(Bits) == 4
+                 ? static_cast<Bits>(__builtin_bswap32(static_cast<uint32_t>(bits)))
+                 : static_cast<Bits>(__builtin_bswap64(bits));
+    }
+    out[i] = static_cast<T>(std::bit_cast<Float>(bits));
+  }
+}
+
 // Whether `count` fields of `bits` bits fit into `data`.
 model::Result<void> CheckRoom(uint64_t count, unsigned bits, ConstByteSpan data) {
-  if (bits > kMaxGribBits) return model::Corrupt("packed values of {} bits", bits);
   const auto needed = CheckedMultiply(count, bits);
   if (needed && *needed <= uint64_t{data.size()} * 8) return {};
   return model::Corrupt("{} bytes for {} values of {} bits", data.size(), count, bits);
@@ -67,6 +81,9 @@ model::Result<void> UnpackGribSimple(const GribPacked& packed, std::span<T> out)
     }
     data = data.subspan(kSimpleHead1);
   }
+  if (packing.bits > kMaxGribBits) {
+    return model::Corrupt("packed values of {} bits", packing.bits);
+  }
   NDLFS_RETURN_IF_ERROR(CheckRoom(out.size(), packing.bits, data));
   const GribScaling scaling(packing);
   if (packing.bits == 8 || packing.bits == 16 || packing.bits == 32) {
@@ -83,19 +100,19 @@ template model::Result<void> UnpackGribSimple(const GribPacked&, std::span<doubl
 
 template <typename T>
 model::Result<void> UnpackGribIeee(const GribPacked& packed, std::span<T> out) {
+  const bool is_first = packed.edition == 1;
   const uint8_t precision = GribOctets(*packed.packing.section).U8(12);
+  const ConstByteSpan data =
+      is_first ? packed.data.subspan(std::min(kIeeeHead1, packed.data.size())) : packed.data;
   if (precision != 1 && precision != 2) {
     return model::Unsupported("floats of precision {}", precision);
   }
   const unsigned bits = precision == 1 ? 32 : 64;
-  if (packed.data.size() / (bits / 8) < out.size()) {
-    return model::Corrupt("{} bytes for {} values of {} bits", packed.data.size(), out.size(),
-                          bits);
-  }
-  const GribOctets in(packed.data);
-  for (size_t i = 0; i < out.size(); ++i) {
-    out[i] = precision == 1 ? static_cast<T>(in.Ieee(4 * i + 1))
-                            : static_cast<T>(std::bit_cast<double>(in.Unsigned(8 * i + 1, 8)));
+  NDLFS_RETURN_IF_ERROR(CheckRoom(out.size(), bits, data));
+  if (precision == 1) {
+    CopyBigFloats<uint32_t, float>(data.data(), out);
+  } else {
+    CopyBigFloats<uint64_t, double>(data.data(), out);
   }
   return {};
 }
