@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backends/format/array_source.h"
@@ -18,5 +19,12 @@ using ValueAt = std::function<double(uint64_t)>;
 // (kLimit) for more elements than a view may have.
 model::Result<std::shared_ptr<const ArraySource>> MakeComputedSource(
     std::vector<uint64_t> shape, ValueAt value_at);
+
+// Fills all elements of an array. Called by several threads.
+using FillAll = std::function<model::Result<void>(std::span<double>)>;
+
+// The same of elements that are computed together, as one chunk.
+model::Result<std::shared_ptr<const ArraySource>> MakeComputedSource(
+    std::vector<uint64_t> shape, FillAll fill_all);
 
 }  // namespace ndlfs::backends::grib

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
+#include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "backends/codec/grib/coordinates.h"
 #include "backends/format/grib/projection.h"
 #include "model/attributes.h"
 
@@ -85,78 +87,51 @@ struct Line {
   }
 };
 
-// `count` numbers from `first` to the end of `span`.
-Line Spread(double first, double span, uint64_t count) {
-  return {first, count > 1 ? span / static_cast<double>(count - 1) : 0};
+// The step of a grid along latitudes and longitudes whose last point lies before the end that
+// the header names, because that is no whole number of steps away: then the step counts.
+std::optional<double> StepOf(const GribGrid& grid, GribCoordinate coordinate) {
+  const bool is_latitude = coordinate == GribCoordinate::kLatitude;
+  const auto given = is_latitude ? grid.dj : grid.di;
+  const uint64_t count = is_latitude ? grid.nj : grid.ni;
+  if (!given || count < 2 || IsGaussian(grid)) return std::nullopt;
+  const double span =
+      is_latitude ? std::abs(grid.last_latitude - grid.first_latitude)
+                  : (grid.last_longitude - grid.first_longitude) * (grid.i_negative() ? -1 : 1);
+  const double step = std::abs(*given);
+  const double rest = (span < 0 ? span + 360 : span) - step * static_cast<double>(count - 1);
+  constexpr double kRounding = 0.02;  // of a step
+  if (!(rest > kRounding * step && rest < step)) return std::nullopt;
+  const bool descends = is_latitude ? !grid.j_positive() : grid.i_negative();
+  return descends ? -step : step;
 }
 
-// Increments are rounded to millionths of a degree, and wrong in some files: the ends count.
-Line LongitudesOf(const GribGrid& grid, double first, double last, uint64_t count) {
-  const double direction = grid.i_negative() ? -1 : 1;
-  double span = direction * (last - first);
-  if (span < 0) span += 360;
-  if (span == 0 && grid.di) span = *grid.di * static_cast<double>(count - 1);
-  constexpr double kRounding = 1e-3;
-  Line line = Spread(first, direction * span, count);
-  // Longitudes that cross the end of the circle begin below 0.
-  if (direction > 0 && first + span > 360 + kRounding) line.first -= 360;
-  return line;
-}
-
-Line LatitudesOf(const GribGrid& grid) {
-  double span = grid.last_latitude - grid.first_latitude;
-  if (span == 0 && grid.dj) {
-    span = *grid.dj * static_cast<double>(grid.nj - 1) * (grid.j_positive() ? 1 : -1);
-  }
-  return Spread(grid.first_latitude, span, grid.nj);
-}
-
-// The latitudes of a Gaussian grid from north to south: the zeros of the Legendre polynomial of
-// degree 2 * parallels, by Newton's method.
-std::vector<double> GaussianLatitudes(uint32_t parallels) {
-  const size_t degree = size_t{2} * parallels;
-  std::vector<double> latitudes(degree);
-  for (size_t i = 0; i < parallels; ++i) {
-    const auto n = static_cast<double>(degree);
-    double x = std::cos(std::numbers::pi * (static_cast<double>(i) + 0.75) / (n + 0.5));
-    for (int turn = 0; turn < 10; ++turn) {
-      double p0 = 1, p1 = x;
-      for (size_t k = 2; k <= degree; ++k) {
-        const auto real = static_cast<double>(k);
-        const double p2 = ((2 * real - 1) * x * p1 - (real - 1) * p0) / real;
-        p0 = p1;
-        p1 = p2;
-      }
-      const double change = p1 * (x * x - 1) / (n * (x * p1 - p0));
-      x -= change;
-      if (std::abs(change) < 1e-15) break;
-    }
-    latitudes[i] = std::asin(x) * 180 / std::numbers::pi;
-    latitudes[degree - 1 - i] = -latitudes[i];
-  }
-  return latitudes;
-}
-
-// nullopt if the rows are no part of the grid with so many parallels.
-std::optional<Line> GaussianRows(const GribGrid& grid) {
+// The latitudes of the rows or the longitudes of the columns, also those around another pole.
+// nullopt if the numbers of the grid cannot be, or are more than any grid has.
+std::optional<Line> AxisOf(const GribGrid& grid, GribCoordinate coordinate) {
+  constexpr uint64_t kMost = 1'000'000;
   constexpr uint32_t kMostParallels = 5000;
-  if (grid.parallels == 0 || grid.parallels > kMostParallels) return std::nullopt;
-  std::vector<double> all = GaussianLatitudes(grid.parallels);
-  if (grid.j_positive()) std::ranges::reverse(all);
-  if (grid.nj > all.size()) return std::nullopt;
-  const auto nearest = std::ranges::min_element(
-      all, {}, [&](double latitude) { return std::abs(latitude - grid.first_latitude); });
-  size_t begin = static_cast<size_t>(nearest - all.begin());
-  if (grid.nj == all.size()) begin = 0;
-  if (grid.nj > all.size() - begin) return std::nullopt;
-  const auto from = all.begin() + static_cast<ptrdiff_t>(begin);
-  return Line{0, 0,
-              std::make_shared<const std::vector<double>>(
-                  from, from + static_cast<ptrdiff_t>(grid.nj))};
+  if (grid.ni > kMost || grid.nj > kMost) return std::nullopt;
+  if (IsGaussian(grid) && grid.parallels > kMostParallels) return std::nullopt;
+  GribGrid unrotated = grid;
+  unrotated.kind = IsGaussian(grid) ? Kind::kGaussian : Kind::kLatLon;
+  auto numbers = GribAxis(unrotated, coordinate);
+  if (!numbers || numbers->empty()) return std::nullopt;
+  if (const auto step = StepOf(grid, coordinate)) return Line{numbers->front(), *step};
+  return Line{0, 0, std::make_shared<const std::vector<double>>(*std::move(numbers))};
 }
 
-std::optional<Line> RowsOf(const GribGrid& grid) {
-  return IsGaussian(grid) ? GaussianRows(grid) : std::optional<Line>(LatitudesOf(grid));
+// Longitudes that cross the end of the circle begin or end below 0, so that they are in order.
+Line InOrder(const Line& longitudes, bool is_negative) {
+  if (!longitudes.list) return longitudes;
+  std::vector<double> numbers = *longitudes.list;
+  const auto turn = is_negative ? std::ranges::adjacent_find(numbers, std::less<>())
+                                : std::ranges::adjacent_find(numbers, std::greater<>());
+  if (turn == numbers.end()) return longitudes;
+  const auto next = turn + 1;
+  const auto from = is_negative ? next : numbers.begin();
+  const auto to = is_negative ? numbers.end() : next;
+  std::for_each(from, to, [](double& degrees) { degrees -= 360; });
+  return {0, 0, std::make_shared<const std::vector<double>>(std::move(numbers))};
 }
 
 // --- Attributes
@@ -232,7 +207,7 @@ std::vector<model::Attribute> KeysOf(const GribGrid& grid) {
 void AddLine(GridAxes& axes, size_t dim, Line line, std::vector<model::Attribute> attributes) {
   axes.coordinates.push_back({axes.dims[dim].name,
                               {dim},
-                              [line](uint64_t i) { return line.At(i); },
+                              ValueAt([line](uint64_t i) { return line.At(i); }),
                               std::move(attributes)});
 }
 
@@ -241,11 +216,13 @@ void AddPlaces(GridAxes& axes, const std::shared_ptr<const Projection>& projecti
                Line y) {
   const uint64_t ni = axes.dims[1].size;
   const auto at = [=](uint64_t i) { return projection->Inverse({x.At(i % ni), y.At(i / ni)}); };
-  axes.coordinates.push_back(
-      {"latitude", {0, 1}, [at](uint64_t i) { return at(i).latitude; }, LatitudeAttributes()});
+  axes.coordinates.push_back({"latitude",
+                              {0, 1},
+                              ValueAt([at](uint64_t i) { return at(i).latitude; }),
+                              LatitudeAttributes()});
   axes.coordinates.push_back({"longitude",
                               {0, 1},
-                              [at](uint64_t i) { return at(i).longitude; },
+                              ValueAt([at](uint64_t i) { return at(i).longitude; }),
                               LongitudeAttributes()});
 }
 
@@ -280,9 +257,10 @@ void DescribeTransverse(const GribGrid& grid, GridAxes& axes) {
 }
 
 void DescribeRegular(const GribGrid& grid, GridAxes& axes) {
-  const auto rows = RowsOf(grid);
-  if (!rows) return;
-  const Line columns = LongitudesOf(grid, grid.first_longitude, grid.last_longitude, grid.ni);
+  const auto rows = AxisOf(grid, GribCoordinate::kLatitude);
+  const auto as_stored = AxisOf(grid, GribCoordinate::kLongitude);
+  if (!rows || !as_stored) return;
+  const Line columns = InOrder(*as_stored, grid.i_negative());
   if (!IsRotated(grid)) {
     axes.dims[0].name = "latitude";
     axes.dims[1].name = "longitude";
@@ -300,49 +278,17 @@ void DescribeRegular(const GribGrid& grid, GridAxes& axes) {
   AddPlaces(axes, projection, columns, *rows);
 }
 
-// Rows of different lengths around the whole earth: a dimension of all points.
-void DescribeReduced(const GribGrid& grid, GridAxes& axes) {
-  const auto rows = RowsOf(grid);
-  if (!rows) return;
-  struct Table {
-    Line rows;
-    double first = 0, span = 0;
-    std::vector<uint64_t> begins;  // of rows, and the end
-    std::shared_ptr<const Projection> projection;
-    size_t RowOf(uint64_t point) const {
-      return static_cast<size_t>(std::ranges::upper_bound(begins, point) - begins.begin()) - 1;
-    }
-    LatLon At(uint64_t point) const {
-      const size_t row = RowOf(point);
-      const auto count = static_cast<double>(begins[row + 1] - begins[row]);
-      const LatLon place{rows.At(row),
-                         first + static_cast<double>(point - begins[row]) * span / count};
-      return projection ? projection->Inverse({place.longitude, place.latitude}) : place;
-    }
+// Rows of different lengths: a dimension of all points.
+void DescribeReduced(const std::shared_ptr<const GribGrid>& grid, GridAxes& axes) {
+  const auto fill = [grid](GribCoordinate coordinate) {
+    return FillAll([grid, coordinate](std::span<double> out) {
+      return GribPoints(*grid, coordinate, out);
+    });
   };
-  auto table = std::make_shared<Table>();
-  table->rows = *rows;
-  table->first = grid.first_longitude;
-  table->span = grid.i_negative() ? -360 : 360;
-  table->begins = {0};
-  uint32_t most = 0;
-  for (const uint32_t count : grid.row_points) {
-    most = std::max(most, count);
-    table->begins.push_back(table->begins.back() + count);
-  }
-  // Where a part of the earth is left out, the rows do not say where they begin.
-  double span = std::abs(grid.last_longitude - grid.first_longitude);
-  if (most == 0 || span + 1.5 * 360 / most < 360) return;
-  if (table->begins.back() != axes.dims[0].size) return;
-  if (IsRotated(grid)) table->projection = MakeProjection(grid);
-  axes.coordinates.push_back({"latitude",
-                              {0},
-                              [table](uint64_t i) { return table->At(i).latitude; },
-                              LatitudeAttributes()});
-  axes.coordinates.push_back({"longitude",
-                              {0},
-                              [table](uint64_t i) { return table->At(i).longitude; },
-                              LongitudeAttributes()});
+  axes.coordinates.push_back(
+      {"latitude", {0}, fill(GribCoordinate::kLatitude), LatitudeAttributes()});
+  axes.coordinates.push_back(
+      {"longitude", {0}, fill(GribCoordinate::kLongitude), LongitudeAttributes()});
 }
 
 }  // namespace
@@ -354,7 +300,7 @@ GridAxes DescribeGrid(const std::shared_ptr<const GribGrid>& grid, uint64_t poin
   if (!grid) return axes;
   axes.attributes = KeysOf(*grid);
   if (grid->is_reduced() && IsGeographic(*grid)) {
-    DescribeReduced(*grid, axes);
+    DescribeReduced(grid, axes);
     return axes;
   }
   // The product of two numbers of 32 bits.

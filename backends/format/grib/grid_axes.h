@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "backends/codec/grib/message.h"
@@ -23,7 +24,7 @@ struct GridDimension {
 struct GridCoordinate {
   std::string name;          // that of a dimension, or "latitude", "longitude"
   std::vector<size_t> dims;  // of GridAxes::dims
-  ValueAt value_at;
+  std::variant<ValueAt, FillAll> values;
   std::vector<model::Attribute> attributes;
 };
 

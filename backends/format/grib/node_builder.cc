@@ -139,7 +139,9 @@ std::shared_ptr<Node> MakeCoordinateNode(const PlannedGroup& group, std::string_
   array.attributes = coordinate.attributes;
   std::vector<uint64_t> shape;
   for (const GridDimension& dim : coordinate.dims) shape.push_back(dim.size);
-  auto source = MakeComputedSource(std::move(shape), coordinate.value_at);
+  auto source = std::visit(
+      [&](const auto& values) { return MakeComputedSource(std::move(shape), values); },
+      coordinate.values);
   if (source) {
     node->source = *std::move(source);
   } else {

@@ -254,12 +254,14 @@ class GroupPlanner {
       bounds.dims = coordinate.dims;
       bounds.dims.push_back({"bnds", 2});
       dimensions_.insert("bnds");
-      bounds.value_at = [values = std::move(axis.bounds)](uint64_t i) { return values[i]; };
+      bounds.values =
+          ValueAt([values = std::move(axis.bounds)](uint64_t i) { return values[i]; });
       const std::string bounds_name = FreeName(name + "_bnds");
       group_.arrays.emplace(bounds_name, std::move(bounds));
       coordinate.attributes.push_back(TextAttributeOf("bounds", bounds_name));
     }
-    coordinate.value_at = [values = std::move(axis.values)](uint64_t i) { return values[i]; };
+    coordinate.values =
+        ValueAt([values = std::move(axis.values)](uint64_t i) { return values[i]; });
     group_.arrays.emplace(name, std::move(coordinate));
   }
 
@@ -272,9 +274,10 @@ class GroupPlanner {
       if (!references.is_scalar()) coordinate.dims.push_back({time, references.values.size()});
       if (!steps.is_scalar()) coordinate.dims.push_back({step, steps.values.size()});
       coordinate.attributes = TimeAttributes(true);
-      coordinate.value_at = [times = references.values, hours = steps.values](uint64_t i) {
-        return times[i / hours.size()] + hours[i % hours.size()] * 3600;
-      };
+      coordinate.values =
+          ValueAt([times = references.values, hours = steps.values](uint64_t i) {
+            return times[i / hours.size()] + hours[i % hours.size()] * 3600;
+          });
       group_.arrays.emplace(entry->second, std::move(coordinate));
     }
     Mention(entry->second, array);
@@ -317,7 +320,7 @@ class GroupPlanner {
       for (const size_t d : coordinate.dims) {
         planned.dims.push_back({grid.dims[d].name + suffix, grid.dims[d].size});
       }
-      planned.value_at = coordinate.value_at;
+      planned.values = coordinate.values;
       planned.attributes = coordinate.attributes;
       if (planned.dims.size() == 2 && !grid.mapping.empty()) {
         planned.attributes.push_back(TextAttributeOf("grid_mapping", "projection" + suffix));
@@ -326,7 +329,7 @@ class GroupPlanner {
     }
     if (grid.mapping.empty()) return;
     PlannedCoordinate mapping;
-    mapping.value_at = [](uint64_t) { return 0.0; };
+    mapping.values = ValueAt([](uint64_t) { return 0.0; });
     mapping.attributes = grid.mapping;
     group_.arrays.emplace("projection" + suffix, std::move(mapping));
   }

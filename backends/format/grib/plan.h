@@ -27,7 +27,7 @@ namespace ndlfs::backends::grib {
 // A coordinate variable, or one that only has attributes.
 struct PlannedCoordinate {
   std::vector<GridDimension> dims;
-  ValueAt value_at;
+  std::variant<ValueAt, FillAll> values;
   std::vector<model::Attribute> attributes;
 };
 
