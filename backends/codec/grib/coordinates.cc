@@ -68,8 +68,7 @@ model::Result<std::vector<double>> GaussianAxis(const GribGrid& grid) {
   return std::vector<double>(first, first + static_cast<ptrdiff_t>(grid.nj));
 }
 
-// Evenly from the first to the last one; the increment, which is rounded more, only tells the
-// direction where there is no last one.
+// Evenly from the first to the last one.
 std::vector<double> EvenAxis(double first, double last, uint64_t count) {
   std::vector<double> axis(count, first);
   const double step = count > 1 ? (last - first) / static_cast<double>(count - 1) : 0;
@@ -95,17 +94,22 @@ std::vector<double> LongitudeAxis(const GribGrid& grid, uint64_t count) {
     span = *grid.di * steps;
   }
   if (grid.i_negative()) span = -span;
-  std::vector<double> axis = EvenAxis(grid.first_longitude, grid.first_longitude + span, count);
-  for (double& longitude : axis) {
-    if (longitude >= 360) longitude -= 360;
-    if (longitude < 0 && grid.first_longitude >= 0) longitude += 360;
-  }
-  return axis;
+  double first = grid.first_longitude;
+  if (count > 1 && first + span * (steps - 1) / steps > 360) first -= 360;
+  return EvenAxis(first, first + span, count);
 }
 
 model::Result<std::vector<double>> LatitudeAxis(const GribGrid& grid) {
   if (IsGaussianKind(grid.kind)) return GaussianAxis(grid);
-  return EvenAxis(grid.first_latitude, grid.last_latitude, grid.nj);
+  if (!grid.dj || *grid.dj <= 0) {
+    return EvenAxis(grid.first_latitude, grid.last_latitude, grid.nj);
+  }
+  // As eccodes has it, although the increment is rounded more than the last latitude.
+  const double span = *grid.dj * static_cast<double>(grid.nj - 1);
+  const double last = grid.first_latitude + (grid.j_positive() ? span : -span);
+  std::vector<double> axis = EvenAxis(grid.first_latitude, last, grid.nj);
+  if (axis.size() > 1) axis.back() = grid.last_latitude;
+  return axis;
 }
 
 struct Place {
@@ -129,7 +133,7 @@ class Rotation {
     const double turned_x = std::cos(tilt_) * x - std::sin(tilt_) * z;
     const double turned_z = std::sin(tilt_) * x + std::cos(tilt_) * z;
     return {std::asin(std::clamp(turned_z, -1.0, 1.0)) / kRadian,
-            Wrapped(std::atan2(y, turned_x) / kRadian + pole_longitude_)};
+            Wrapped(std::atan2(y, turned_x) / kRadian + pole_longitude_ + 180) - 180};
   }
 
  private:

@@ -19,10 +19,10 @@ enum class GribCoordinate : uint8_t { kLatitude, kLongitude };
 bool HasGribAxes(const GribGrid& grid);
 
 // The latitudes of the rows (also of a reduced grid), or the longitudes of the columns, in
-// degrees and in the order of the grid. Longitudes go on from the first one: those of a grid
-// that begins at 0 or later are in [0, 360), others may be negative. Needs HasGribAxes(), or
-// kLatitude of a reduced kGaussian or kLatLon. Fails with kUnsupported for other grids, and
-// kCorrupt if the grid's numbers cannot be.
+// degrees and in the order of the grid. As in eccodes, longitudes go on evenly from the first
+// one, which is reduced by 360 if the grid goes beyond 360. Needs HasGribAxes(), or kLatitude
+// of a reduced kGaussian or kLatLon. Fails with kUnsupported for other grids, and kCorrupt if
+// the grid's numbers cannot be.
 model::Result<std::vector<double>> GribAxis(const GribGrid& grid, GribCoordinate coordinate);
 
 // The x (kLongitude) or y (kLatitude) of the columns or rows of kMercator, kPolarStereographic
@@ -34,7 +34,8 @@ model::Result<std::vector<double>> GribProjectedAxis(const GribGrid& grid,
 // Fills `out`, which has grid.points elements, with the geographic coordinate of each point, in
 // degrees, row after row in the order of the grid (GribOrder::kRows). For kLatLon, kGaussian,
 // both also rotated or reduced, kMercator, kPolarStereographic and kLambert. Longitudes are in
-// [0, 360), but for grids that have axes as GribAxis() gives them. Fails as GribAxis() does.
+// [0, 360) for projections, in [-180, 180) for rotated grids, and otherwise as in GribAxis().
+// Fails as GribAxis() does.
 model::Result<void> GribPoints(const GribGrid& grid, GribCoordinate coordinate,
                                std::span<double> out);
 

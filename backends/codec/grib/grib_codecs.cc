@@ -37,6 +37,14 @@ std::optional<uint64_t> FirstWrappedColumn(const std::vector<double>& longitudes
   return static_cast<uint64_t>(first - longitudes.begin());
 }
 
+// As gribberish has them: longitudes in [0, 360), but if the grid begins below 0.
+void NormalizeLongitudes(const GribGrid& grid, std::vector<double>& longitudes) {
+  for (double& longitude : longitudes) {
+    if (longitude < 0 && grid.first_longitude >= 0) longitude += 360;
+    if (longitude >= 360) longitude -= 360;
+  }
+}
+
 class GribFieldCodec final : public ArrayToBytesCodec {
  public:
   GribFieldCodec(std::string_view name, const GribFieldOptions& options)
@@ -112,7 +120,8 @@ class GribFieldCodec final : public ArrayToBytesCodec {
   model::Result<void> Adjust(const GribGrid* grid, std::span<T> rows) const {
     if (!HasRows(grid)) return {};
     if (options_.adjust_longitude_range && HasGribAxes(*grid)) {
-      NDLFS_TRY(const auto longitudes, GribAxis(*grid, GribCoordinate::kLongitude));
+      NDLFS_TRY(auto longitudes, GribAxis(*grid, GribCoordinate::kLongitude));
+      NormalizeLongitudes(*grid, longitudes);
       const auto first = FirstWrappedColumn(longitudes);
       if (first) RollGribRows(grid->ni, *first, rows);
     }
@@ -128,8 +137,9 @@ class GribFieldCodec final : public ArrayToBytesCodec {
     }
     if (*options_.coordinate == GribCoordinate::kLatitude) {
       if (options_.north_up && grid.j_positive()) std::reverse(axis.begin(), axis.end());
-    } else if (options_.adjust_longitude_range) {
-      Wrap(axis);
+    } else {
+      NormalizeLongitudes(grid, axis);
+      if (options_.adjust_longitude_range) Wrap(axis);
     }
     std::transform(axis.begin(), axis.end(), out.begin(),
                    [](double value) { return static_cast<T>(value); });
