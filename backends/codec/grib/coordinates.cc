@@ -349,4 +349,11 @@ model::Result<void> GribPoints(const GribGrid& grid, GribCoordinate coordinate,
   return {};
 }
 
+bool HasGribPoints(const GribGrid& grid) {
+  if (IsProjectedKind(grid.kind)) return grid.ni != 0;
+  const bool is_known = IsLatLonKind(grid.kind) || IsGaussianKind(grid.kind);
+  return is_known && grid.nj != 0 && !grid.has_offset_points() &&
+         (!grid.is_reduced() || HasKnownRows(grid));
+}
+
 }  // namespace ndlfs::backends

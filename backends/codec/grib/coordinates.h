@@ -39,4 +39,7 @@ model::Result<std::vector<double>> GribProjectedAxis(const GribGrid& grid,
 model::Result<void> GribPoints(const GribGrid& grid, GribCoordinate coordinate,
                                std::span<double> out);
 
+// Whether GribPoints() knows the kind of the grid, and where its rows begin.
+bool HasGribPoints(const GribGrid& grid);
+
 }  // namespace ndlfs::backends

@@ -87,24 +87,6 @@ struct Line {
   }
 };
 
-// The step of a grid along latitudes and longitudes whose last point lies before the end that
-// the header names, because that is no whole number of steps away: then the step counts.
-std::optional<double> StepOf(const GribGrid& grid, GribCoordinate coordinate) {
-  const bool is_latitude = coordinate == GribCoordinate::kLatitude;
-  const auto given = is_latitude ? grid.dj : grid.di;
-  const uint64_t count = is_latitude ? grid.nj : grid.ni;
-  if (!given || count < 2 || IsGaussian(grid)) return std::nullopt;
-  const double span =
-      is_latitude ? std::abs(grid.last_latitude - grid.first_latitude)
-                  : (grid.last_longitude - grid.first_longitude) * (grid.i_negative() ? -1 : 1);
-  const double step = std::abs(*given);
-  const double rest = (span < 0 ? span + 360 : span) - step * static_cast<double>(count - 1);
-  constexpr double kRounding = 0.02;  // of a step
-  if (!(rest > kRounding * step && rest < step)) return std::nullopt;
-  const bool descends = is_latitude ? !grid.j_positive() : grid.i_negative();
-  return descends ? -step : step;
-}
-
 // The latitudes of the rows or the longitudes of the columns, also those around another pole.
 // nullopt if the numbers of the grid cannot be, or are more than any grid has.
 std::optional<Line> AxisOf(const GribGrid& grid, GribCoordinate coordinate) {
@@ -115,14 +97,12 @@ std::optional<Line> AxisOf(const GribGrid& grid, GribCoordinate coordinate) {
   GribGrid unrotated = grid;
   unrotated.kind = IsGaussian(grid) ? Kind::kGaussian : Kind::kLatLon;
   auto numbers = GribAxis(unrotated, coordinate);
-  if (!numbers || numbers->empty()) return std::nullopt;
-  if (const auto step = StepOf(grid, coordinate)) return Line{numbers->front(), *step};
+  if (!numbers) return std::nullopt;
   return Line{0, 0, std::make_shared<const std::vector<double>>(*std::move(numbers))};
 }
 
 // Longitudes that cross the end of the circle begin or end below 0, so that they are in order.
 Line InOrder(const Line& longitudes, bool is_negative) {
-  if (!longitudes.list) return longitudes;
   std::vector<double> numbers = *longitudes.list;
   const auto turn = is_negative ? std::ranges::adjacent_find(numbers, std::less<>())
                                 : std::ranges::adjacent_find(numbers, std::greater<>());
@@ -280,6 +260,7 @@ void DescribeRegular(const GribGrid& grid, GridAxes& axes) {
 
 // Rows of different lengths: a dimension of all points.
 void DescribeReduced(const std::shared_ptr<const GribGrid>& grid, GridAxes& axes) {
+  if (!HasGribPoints(*grid)) return;
   const auto fill = [grid](GribCoordinate coordinate) {
     return FillAll([grid, coordinate](std::span<double> out) {
       return GribPoints(*grid, coordinate, out);
