@@ -140,13 +140,35 @@ Result<std::vector<double>> ReadNumbers(const backends::Node& node) {
   return numbers;
 }
 
+// The array `name` in the group at `path`, or else in the first group below it that has it;
+// null if there is none. Looks at `most` objects at most.
+Result<std::shared_ptr<const backends::Node>> FindCoordinates(const backends::Hierarchy& store,
+                                                              const std::string& path,
+                                                              const std::string& name,
+                                                              int& most) {
+  const auto node = store.Load(model::JoinPath(path, name));
+  if (node && !(*node)->is_group() && (*node)->source) return *node;
+  if (!node && node.error().code() != model::ErrorCode::kNotFound) {
+    return model::Propagate(node.error());
+  }
+  NDLFS_TRY(const auto names, store.List(path));
+  for (const std::string& child : names) {
+    if (--most < 0) break;
+    const std::string below = model::JoinPath(path, child);
+    const auto group = store.Load(below);
+    if (!group || !(*group)->is_group()) continue;
+    NDLFS_TRY(auto found, FindCoordinates(store, below, name, most));
+    if (found) return found;
+  }
+  return nullptr;
+}
+
 Result<void> FindPlaceOf(PartPlace& part, const PartStores& stores, const std::string& along) {
+  int most = 1000;
   NDLFS_TRY(const auto store, stores.Open(part.path));
-  const auto node = store->Load(model::JoinPath("/", along));
-  if (!node && node.error().code() == model::ErrorCode::kNotFound) return {};
-  if (!node) return model::Propagate(node.error(), part.name);
-  if ((*node)->is_group() || !(*node)->source) return {};
-  NDLFS_TRY(const auto numbers, ReadNumbers(**node), part.name);
+  NDLFS_TRY(const auto node, FindCoordinates(*store, "/", along, most), part.name);
+  if (!node) return {};
+  NDLFS_TRY(const auto numbers, ReadNumbers(*node), part.name);
   part.SetCoordinates(numbers);
   return {};
 }

@@ -274,6 +274,8 @@ class GroupPlanner {
       if (!references.is_scalar()) coordinate.dims.push_back({time, references.values.size()});
       if (!steps.is_scalar()) coordinate.dims.push_back({step, steps.values.size()});
       coordinate.attributes = TimeAttributes(true);
+      // Files of one time or step are joined by these.
+      coordinate.attributes.push_back(TextAttributeOf("coordinates", time + " " + step));
       coordinate.values =
           ValueAt([times = references.values, hours = steps.values](uint64_t i) {
             return times[i / hours.size()] + hours[i % hours.size()] * 3600;

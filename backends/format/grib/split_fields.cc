@@ -41,12 +41,12 @@ std::vector<Fields> GroupBy(const Fields& fields, const KeyOf& key_of) {
   return groups;
 }
 
-// "total" for intervals since the reference time, "3h", "10m" or "10s" for others; the length
-// where there is none is "0h".
+// Nothing for intervals since the reference time; "3h", "10m" or "10s" for others, and "0h" for
+// moments.
 std::string NameInterval(const IndexedField& field) {
   const Product& product = field.product;
   const int64_t length = product.interval;
-  if (length != 0 && length == product.step) return "total";
+  if (length != 0 && length == product.step) return {};
   if (length % 3600 == 0) return fmt::format("{}h", length / 3600);
   return length % 60 == 0 ? fmt::format("{}m", length / 60) : fmt::format("{}s", length);
 }
