@@ -26,6 +26,7 @@ import h5py
 import numcodecs
 import numpy as np
 
+import grib_messages
 import zarr3
 
 CHUNKS = 4
@@ -769,6 +770,33 @@ for _name, _content, _words in (
 
 case("nrrd-whole.nrrd", Shows(VALUES, path="nrrd-whole"))(
     lambda path: write(path, (NRRD + "\n").encode() + VALUES.tobytes()))
+
+
+# GRIB --------------------------------------------------------------------------------------------------------------
+
+GRID = np.arange(8, dtype="f4").reshape(2, 4)
+MESSAGE = grib_messages.message(GRID)
+GRIB_ARRAY = "isobaricInhPa/instant/t"
+
+
+def grib_of(grid=grib_messages.grid(4, 2), field=grib_messages.field(GRID), length=None):
+    return grib_messages.whole(grib_messages.IDENTIFICATION + grid + field, length)
+
+
+for _name, _content, _words in (
+        ("grib-of-nothing.grib2", b"", ("no GRIB message",)),
+        ("grib-longer-than-its-file.grib2", grib_of(length=1 << 40), ("bytes",)),
+        ("grib-length-that-overflows.grib2", grib_of(length=(1 << 64) - 1), ("bytes",)),
+        ("grib-without-an-end.grib2", MESSAGE[:-4] + b"7778", ("7777",)),
+        ("grib-section-beyond-its-message.grib2", MESSAGE.replace(struct.pack(">IB", 34, 4), struct.pack(">IB", 1 << 31, 4)),
+         ("section 4",)),
+        ("grib-within-a-grib.grib2", grib_of(field=grib_messages.section(4, MESSAGE)), ("section",))):
+    case(_name, StoreError(_words))(lambda path, content=_content: write(path, content))
+
+case("grib-of-16-exapoints.grib2", StoreError(("points",)))(
+    lambda path: write(path, grib_of(grid=grib_messages.grid(4, 2).replace(
+        struct.pack(">II", 4, 2), struct.pack(">II", 0xfffffffe, 0xfffffffe)))))
+case("grib-whole.grib2", Shows(GRID, path=GRIB_ARRAY))(lambda path: write(path, b"junk" * 20 + MESSAGE + b"GRIB\0\0\0\2"))
 
 
 # ZIP ---------------------------------------------------------------------------------------------------------------

@@ -144,7 +144,13 @@ def print_rows(rows):
 
 
 def main():
-    second = sorted(edition2("grib2", 0) | edition2("grib2/localConcepts/kwbc", 7))
+    general, ncep = edition2("grib2", 0), edition2("grib2/localConcepts/kwbc", 7)
+    ecmwf = edition2("grib2/localConcepts/ecmf", 98)
+    # Numbers below 192 are the WMO's, whoever lists them.
+    named = {row[:3] for row in general if row[4:8] == (254, -1, 254, 254)}
+    others = {row[:3] + (0,) + row[4:] for row in ncep
+              if row[:3] not in named and max(row[:3]) < 192}
+    second = sorted(general | ncep | ecmwf | others)
     first = sorted(set(edition1("grib1", WMO_TABLES, 0)) | set(
         edition1("grib1/localConcepts/ecmf", ECMWF_TABLES, 98)))
     print("// SPDX-License-Identifier: MIT\n//")

@@ -372,8 +372,10 @@ void ReadEdition1Step(Octets& octets, uint16_t centre, Product& product) {
       product.step = after(int64_t{p1} << 8 | p2);
       break;
     case 113:
+      over("avgfc", 0);
+      break;
     case 123:
-      over("avg", 0);
+      over("avgua", 0);
       break;
     case 114:
     case 124:
