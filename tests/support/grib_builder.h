@@ -50,18 +50,18 @@ inline std::string GribIdentification(const GribTestField& field) {
                               GribNumber(0, 2));
 }
 
-// From 60 degrees north, 10 degrees east, in steps of 1 degree.
+// From 60 degrees north, 10 degrees east, in steps of 1 degree, or 0.1 in large grids.
 inline std::string GribGridSection(const GribTestField& field) {
   constexpr uint64_t kDegree = 1'000'000;
-  const uint64_t south = (uint64_t{1} << 31) | (field.nj > 61 ? (field.nj - 61) * kDegree : 0);
-  const uint64_t last = field.nj > 61 ? south : (61 - field.nj) * kDegree;
+  const uint64_t step = std::max(field.ni, field.nj) > 60 ? kDegree / 10 : kDegree;
   return GribSectionOf(
       3, GribNumber(0, 1) + GribNumber(uint64_t{field.ni} * field.nj, 4) + GribNumber(0, 4) +
              GribNumber(6, 1) + GribNumber(0, 15) + GribNumber(field.ni, 4) +
              GribNumber(field.nj, 4) + GribNumber(0, 4) + GribNumber(UINT32_MAX, 4) +
              GribNumber(60 * kDegree, 4) + GribNumber(10 * kDegree, 4) + GribNumber(0x30, 1) +
-             GribNumber(last, 4) + GribNumber((9 + field.ni) * kDegree, 4) +
-             GribNumber(kDegree, 4) + GribNumber(kDegree, 4) + GribNumber(0, 1));
+             GribNumber(60 * kDegree - (field.nj - 1) * step, 4) +
+             GribNumber(10 * kDegree + (field.ni - 1) * step, 4) + GribNumber(step, 4) +
+             GribNumber(step, 4) + GribNumber(0, 1));
 }
 
 inline std::string GribProductSection(const GribTestField& field) {

@@ -302,10 +302,10 @@ TEST_F(GribTest, ReadsHeadersAlone) {
   std::string file;
   const std::string elements(60'000, '\0');
   for (uint32_t i = 0; i < 200; ++i) {
-    file += GribMessageOf({.hours = i, .ni = 15'000, .nj = 1, .elements = elements});
+    file += GribMessageOf({.hours = i, .ni = 125, .nj = 120, .elements = elements});
   }
   Open(file);
-  EXPECT_THAT(Shape("/isobaricInhPa/instant/t"), ElementsAre(200, 1, 15'000));
+  EXPECT_THAT(Shape("/isobaricInhPa/instant/t"), ElementsAre(200, 120, 125));
   EXPECT_LT(bytes_read(), file.size() / 100);
   EXPECT_LT(source_->reads().size(), 300u);
 }
