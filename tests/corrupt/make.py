@@ -789,13 +789,18 @@ for _name, _content, _words in (
         ("grib-length-that-overflows.grib2", grib_of(length=(1 << 64) - 1), ("bytes",)),
         ("grib-without-an-end.grib2", MESSAGE[:-4] + b"7778", ("7777",)),
         ("grib-section-beyond-its-message.grib2", MESSAGE.replace(struct.pack(">IB", 34, 4), struct.pack(">IB", 1 << 31, 4)),
-         ("section 4",)),
-        ("grib-within-a-grib.grib2", grib_of(field=grib_messages.section(4, MESSAGE)), ("section",))):
+         ("section 4",))):
     case(_name, StoreError(_words))(lambda path, content=_content: write(path, content))
 
-case("grib-of-16-exapoints.grib2", StoreError(("points",)))(
-    lambda path: write(path, grib_of(grid=grib_messages.grid(4, 2).replace(
-        struct.pack(">II", 4, 2), struct.pack(">II", 0xfffffffe, 0xfffffffe)))))
+# A constant field of 2^32 - 1 points, which takes no bit.
+POINTS = struct.pack(">I", (1 << 32) - 1)
+case("grib-of-4-billion-points.grib2", ArrayError(("chunks of 17179869180 bytes",), path=GRIB_ARRAY))(
+    lambda path: write(path, grib_of(
+        grib_messages.grid(65535, 65537), grib_messages.field(np.zeros(0), bits=0).replace(
+            struct.pack(">IBIH", 21, 5, 0, 0), struct.pack(">IB", 21, 5) + POINTS + bytes(2)))))
+# The message that encloses the other is none.
+case("grib-within-a-grib.grib2", Shows(GRID, path=GRIB_ARRAY))(
+    lambda path: write(path, grib_of(field=grib_messages.section(4, MESSAGE))))
 case("grib-whole.grib2", Shows(GRID, path=GRIB_ARRAY))(lambda path: write(path, b"junk" * 20 + MESSAGE + b"GRIB\0\0\0\2"))
 
 

@@ -18,7 +18,8 @@ def grid(ni, nj):
     """Points of whole degrees from 60 degrees north, 10 degrees east."""
     degree = 1000000
     return section(3, struct.pack(">BIBBHB15xII4xIIIBIIIIB", 0, ni * nj, 0, 0, 0, 6, ni, nj, 0xffffffff, 60 * degree,
-                                  10 * degree, 0x30, signed((61 - nj) * degree), (9 + ni) * degree, degree, degree, 0))
+                                  10 * degree, 0x30, signed(max(61 - nj, -90) * degree), min(9 + ni, 369) * degree, degree,
+                                  degree, 0))
 
 
 def field(values, category=0, number=0, surface=100, level=50000, hours=0, length=None, bits=None):
