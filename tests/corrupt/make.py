@@ -26,7 +26,11 @@ import h5py
 import numcodecs
 import numpy as np
 
+<<<<<<< HEAD
 import grib_messages
+=======
+import grib_writer
+>>>>>>> grib
 import zarr3
 
 CHUNKS = 4
@@ -598,6 +602,27 @@ v3_chunk("gzip-truncated", ("gzip",), [zarr3.BYTES, zarr3.gzip()])(lambda conten
 v3_chunk("zstd-truncated", ("zstd",), [zarr3.BYTES, zarr3.zstd()])(lambda content: content[:100])
 
 
+def grib_chunks(path, change):
+    """A sound array whose chunks are messages of GRIB, but for the change of chunk 1."""
+    v3(path, changes={"codecs": [{"name": "gribberish"}]})
+    for i in range(CHUNKS):
+        message = grib_writer.message(VALUES[i * COUNT:(i + 1) * COUNT], COUNT, 1)
+        write(f"{path}/c/{i}", change(message) if i == 1 else message)
+
+
+GRIB_CHANGES = {
+    "truncated": (lambda content: content[:100], ("gribberish", "are left")),
+    "of-fewer-points": (lambda content: grib_writer.message([1], 1, 1), ("a field of 1 points",)),
+    "with-a-length-that-overflows": (lambda content: content[:8] + b"\xff" * 8 + content[16:], ("a message of 18446744073709551615",)),
+    "of-64-bits": (lambda content: content.replace(struct.pack(">HfHHB", 0, 0, 0, 0, 16), struct.pack(">HfHHB", 0, 0, 0, 0, 64)),
+                   ("packed values of 64 bits",)),
+    "that-is-text": (lambda content: b"no message of GRIB at all", ("no GRIB message",)),
+}
+for _name, (_change, _words) in GRIB_CHANGES.items():
+    case(f"v3-grib-message-{_name}.zarr", BadChunks({1: _words}))(
+        lambda path, change=_change: grib_chunks(path, change))
+
+
 # One shard of CHUNKS inner chunks; entry i of its index is at 16 * i from the start of the index, and inner chunk i
 # is chunk i of the array as far as a reader can tell.
 INNER = [zarr3.sharding((COUNT,), [zarr3.BYTES, zarr3.CRC32C])]
@@ -974,6 +999,7 @@ case("n5-block-of-objects.n5", BadChunks({1: ("mode 2",)}, path="v"))(
 # The directory around them -------------------------------------------------------------------------------------------
 
 GOOD = {"good-v2.zarr": lambda path: v2_codec(path, GZIP),
+        "good-grib.zarr": lambda path: grib_chunks(path, lambda content: content),
         "good-v3.zarr": lambda path: v3(path, INNER, chunks=(CHUNKS * COUNT,)),
         "good.npy": lambda path: write(path, saved(VALUES))}
 

@@ -279,7 +279,7 @@ def grib_files():
 
 def make_all(top):
     for name, content in grib_files():
-        put(top, "grib_fuzz", name, content)
+        put(top, "grib_store_fuzz", name, content)
     for number, (kind, header, data) in enumerate(foreign_headers()):
         in_one_file = kind in (5, 6) or "\n\n" in header or "LOCAL" in header
         middle = b"" if in_one_file else b"\xff"

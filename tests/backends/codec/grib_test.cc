@@ -242,7 +242,7 @@ TEST(GribFieldTest, GroupsThatExceedTheDataAreCorrupt) {
               HasSubstr("more than 48 values"));
   EXPECT_THAT(complex().Packing(37, {64}).Failure(), HasSubstr("a list of numbers of 64 bits"));
   EXPECT_THAT(complex().Packing(47, {57}).Failure(), HasSubstr("a group of "));
-  EXPECT_THAT(Damaged("Differences1").Packing(49, {7}).Packing(37, {50}).Failure(),
+  EXPECT_THAT(Damaged("TwoMissingValues").Packing(20, {57}).Failure(),
               HasSubstr("bytes for a list of "));
   EXPECT_THAT(complex().Packing(43, {0, 0, 0, 0}).Failure(), HasSubstr("expected 48"));
   EXPECT_THAT(complex().Packing(23, {3}).Failure(ErrorCode::kUnsupported),
