@@ -26,11 +26,8 @@ import h5py
 import numcodecs
 import numpy as np
 
-<<<<<<< HEAD
 import grib_messages
-=======
 import grib_writer
->>>>>>> grib
 import zarr3
 
 CHUNKS = 4

@@ -90,8 +90,8 @@ struct Line {
 // The latitudes of the rows or the longitudes of the columns, also those around another pole.
 // nullopt if the numbers of the grid cannot be, or are more than any grid has.
 std::optional<Line> AxisOf(const GribGrid& grid, GribCoordinate coordinate) {
-  constexpr uint64_t kMost = 1'000'000;
-  constexpr uint32_t kMostParallels = 5000;
+  constexpr uint64_t kMost = 100'000;
+  constexpr uint32_t kMostParallels = 2600;
   if (grid.ni > kMost || grid.nj > kMost) return std::nullopt;
   if (IsGaussian(grid) && grid.parallels > kMostParallels) return std::nullopt;
   GribGrid unrotated = grid;

@@ -20,7 +20,7 @@ namespace {
 using Fields = std::vector<const IndexedField*>;
 
 // Latitudes of Gaussian grids and others take some time to compute. No file has so many.
-constexpr size_t kMostDescribedGrids = 256;
+constexpr size_t kMostDescribedGrids = 50;
 
 model::Attribute TextAttributeOf(const char* name, std::string_view text) {
   return model::MakeTextAttribute(name, text);
