@@ -39,15 +39,15 @@ uint32_t FindEdition2(const ParameterKey& key) {
   const auto numbers = [](const Edition2Code& code) {
     return std::tuple(code.discipline, code.category, code.number);
   };
-  const auto range = std::ranges::equal_range(
-      kEdition2Codes, std::tuple(key.discipline, key.category, key.number), {}, numbers);
+  const std::tuple wanted(key.discipline, key.category, key.number);
+  auto code = std::ranges::lower_bound(kEdition2Codes, wanted, {}, numbers);
   uint32_t id = 0;
   int best = -1;
-  for (const Edition2Code& code : range) {
-    const int matches = CountMatches(code, key);
+  for (; code != kEdition2Codes.end() && numbers(*code) == wanted; ++code) {
+    const int matches = CountMatches(*code, key);
     if (matches <= best) continue;
     best = matches;
-    id = code.id;
+    id = code->id;
   }
   return id;
 }

@@ -29,9 +29,9 @@ model::Attribute TextAttributeOf(const char* name, std::string_view text) {
 // A dimension before those of the grid, or a scalar.
 struct FieldAxis {
   std::string name;  // wanted; changed if another one has it
-  std::vector<double> values;
-  std::vector<double> bounds;  // two for each value, or none
-  std::vector<model::Attribute> attributes;
+  std::vector<double> values = {};
+  std::vector<double> bounds = {};  // two for each value, or none
+  std::vector<model::Attribute> attributes = {};
   bool is_scalar() const { return values.size() == 1; }
   // Axes with the same are one coordinate variable.
   std::string Key() const {
@@ -61,8 +61,7 @@ class Values {
   Values(const Fields& fields, const Get& get, bool descends = false) {
     for (const IndexedField* field : fields) values_.push_back(get(field->product));
     std::ranges::sort(values_);
-    const auto same = std::ranges::unique(values_);
-    values_.erase(same.begin(), same.end());
+    values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
     if (descends) std::ranges::reverse(values_);
     for (size_t i = 0; i < values_.size(); ++i) places_.emplace(values_[i], i);
   }

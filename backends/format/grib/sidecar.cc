@@ -41,8 +41,7 @@ std::vector<uint64_t> ReadSidecar(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   std::ranges::sort(offsets);
-  const auto same = std::ranges::unique(offsets);
-  offsets.erase(same.begin(), same.end());
+  offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
   return offsets;
 }
 
