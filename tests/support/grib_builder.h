@@ -56,7 +56,7 @@ inline std::string GribGridSection(const GribTestField& field) {
   const uint64_t step = std::max(field.ni, field.nj) > 60 ? kDegree / 10 : kDegree;
   return GribSectionOf(
       3, GribNumber(0, 1) + GribNumber(uint64_t{field.ni} * field.nj, 4) + GribNumber(0, 4) +
-             GribNumber(6, 1) + GribNumber(0, 15) + GribNumber(field.ni, 4) +
+             GribNumber(6, 1) + std::string(15, '\0') + GribNumber(field.ni, 4) +
              GribNumber(field.nj, 4) + GribNumber(0, 4) + GribNumber(UINT32_MAX, 4) +
              GribNumber(60 * kDegree, 4) + GribNumber(10 * kDegree, 4) + GribNumber(0x30, 1) +
              GribNumber(60 * kDegree - (field.nj - 1) * step, 4) +
