@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/format/foreign/foreign.h"
+#include "backends/format/grib/grib.h"
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/kerchunk/kerchunk.h"
 #include "backends/format/n5/n5.h"
@@ -18,17 +19,18 @@
 namespace ndlfs::backends {
 
 // In the order in which they are asked. NPZ comes before Zarr in archives, and
-// HDF5 after all others that are known by their first bytes: its signature may
+// HDF5 and GRIB after all others that are known by their first bytes: their signatures may
 // stand behind the beginning of something else.
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
-      &ZarrFormat(),     &N5Format(),    &NpyFormat(),  &NpzFormat(),       &ZarrZipFormat(),
-      &NetCdf3Format(),  &FitsFormat(),  &NrrdFormat(), &MetaImageFormat(), &NiftiFormat(),
-      &KerchunkFormat(), &NcmlFormat(),
+      &ZarrFormat(),      &N5Format(),      &NpyFormat(),      &NpzFormat(),
+      &ZarrZipFormat(),   &NetCdf3Format(), &FitsFormat(),     &NrrdFormat(),
+      &MetaImageFormat(), &NiftiFormat(),   &KerchunkFormat(), &NcmlFormat(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif
-      &EnviFormat(),     &GradsFormat(), &BovFormat(),  &MitgcmFormat(),    &NdlFormat(),
+      &GribFormat(),      &EnviFormat(),    &GradsFormat(),    &BovFormat(),
+      &MitgcmFormat(),    &NdlFormat(),
   };
   return formats;
 }

@@ -11,8 +11,14 @@
 #include <xxhash.h>
 #include <zlib.h>
 #include <zstd.h>
+#if NDLFS_WITH_LIBPNG
+#include <png.h>
+#endif
 #if NDLFS_WITH_LZO
 #include <lzo/lzoconf.h>
+#endif
+#if NDLFS_WITH_OPENJPEG
+#include <openjpeg.h>
 #endif
 #if NDLFS_WITH_SECCOMP
 #include <seccomp.h>
@@ -63,12 +69,18 @@ std::vector<std::string> LibraryVersions() {
         fmt::format("libdeflate {}", LIBDEFLATE_VERSION_STRING),  // it has no run-time one
         fmt::format("liblzf (API {}.{})", LZF_VERSION >> 8, LZF_VERSION & 0xff),
         fmt::format("liblzma {}", lzma_version_string()),
+#if NDLFS_WITH_LIBPNG
+        fmt::format("libpng {}", png_get_libpng_ver(nullptr)),
+#endif
 #if NDLFS_WITH_SECCOMP
         SeccompVersion(),
 #endif
         fmt::format("lz4 {}", LZ4_versionString()),
 #if NDLFS_WITH_LZO
         fmt::format("lzo {}", ::lzo_version_string()),
+#endif
+#if NDLFS_WITH_OPENJPEG
+        fmt::format("openjpeg {}", opj_version()),
 #endif
         XxhashVersion(),
 #if NDLFS_WITH_ZFP

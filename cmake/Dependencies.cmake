@@ -29,7 +29,7 @@ if(NDLFS_WITH_JEMALLOC AND NOT NDLFS_SANITIZE)
 endif()
 
 # Optional codecs; without its library a codec is reported as not built in.
-option(NDLFS_WITH_SZIP "Read HDF5 chunks compressed with szip (libaec)" ON)
+option(NDLFS_WITH_SZIP "Read HDF5 chunks compressed with szip, and GRIB messages with CCSDS (libaec)" ON)
 if(NDLFS_WITH_SZIP)
   find_path(AEC_INCLUDE libaec.h REQUIRED)
   find_library(AEC_LIBRARY aec REQUIRED)
@@ -44,9 +44,15 @@ if(NDLFS_WITH_LZO)
   find_path(LZO_INCLUDE lzo/lzo1x.h REQUIRED)
   find_library(LZO_LIBRARY lzo2 REQUIRED)
 endif()
+# GRIB has values as pictures of both kinds.
+option(NDLFS_WITH_OPENJPEG "Read GRIB messages packed as JPEG 2000 (libopenjp2)" ON)
+if(NDLFS_WITH_OPENJPEG)
+  pkg_check_modules(OPENJPEG REQUIRED IMPORTED_TARGET libopenjp2>=2.5)
+endif()
+option(NDLFS_WITH_LIBPNG "Read GRIB messages packed as PNG (libpng)" ON)
 option(NDLFS_WITH_PNG "Show pictures of arrays, preview.png" ON)
-if(NDLFS_WITH_PNG AND NDLFS_BUILD_TESTS)
-  # The tests read the pictures with it.
+if(NDLFS_WITH_LIBPNG OR (NDLFS_WITH_PNG AND NDLFS_BUILD_TESTS))
+  # The tests read the pictures of preview.png with it.
   pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng>=1.6)
 endif()
 if(NDLFS_WITH_HTTP)

@@ -18,12 +18,12 @@ build_packages=(
   libfuse3-dev fuse3
   libyaml-cpp-dev libfmt-dev libspdlog-dev libexpected-dev libcli11-dev nlohmann-json3-dev
   libaec-dev libblosc-dev libbz2-dev libdeflate-dev libhdf5-dev libjemalloc-dev liblz4-dev liblzf-dev liblzma-dev
-  liblzo2-dev libutf8proc-dev libxxhash-dev libzfp-dev libzstd-dev zlib1g-dev
+  liblzo2-dev libopenjp2-7-dev libpng-dev libutf8proc-dev libxxhash-dev libzfp-dev libzstd-dev zlib1g-dev
   libcap-ng-dev libexpat1-dev libseccomp-dev
   libcurl4-openssl-dev libssl-dev
 )
 # cmake looks for these where it configures the tests, too.
-configured_packages=(libgtest-dev libgmock-dev libpng-dev python3-minimal)
+configured_packages=(libgtest-dev libgmock-dev python3-minimal)
 # The tests compare with what NumPy and zarr-python read, and mount for real;
 # GDAL, Astropy, NiBabel and teem read what is made for them;
 # where R and its package yaml (r-cran-yaml) are installed, they read with it too;

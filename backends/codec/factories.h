@@ -39,6 +39,8 @@ CodecResult MakeDelta(const CodecConfig& config);
 CodecResult MakeFixedScaleOffset(const CodecConfig& config);
 CodecResult MakeFletcher32(const CodecConfig& config);
 CodecResult MakeGranularBitRound(const CodecConfig& config);
+CodecResult MakeGrib(const CodecConfig& config);
+CodecResult MakeGribberish(const CodecConfig& config);
 CodecResult MakeGzip(const CodecConfig& config);
 CodecResult MakeHdf5Lz4(const CodecConfig& config);
 CodecResult MakeHdf5ScaleOffset(const CodecConfig& config);

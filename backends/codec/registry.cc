@@ -58,6 +58,8 @@ constexpr std::array kCodecs = {
     CodecEntry{"", "fixedscaleoffset", "", MakeFixedScaleOffset},
     CodecEntry{"", "fletcher32", "3", MakeFletcher32},
     CodecEntry{"", "", "32023", MakeGranularBitRound, "granular_bitround"},
+    CodecEntry{"grib", "grib", "", MakeGrib},
+    CodecEntry{"gribberish", "", "", MakeGribberish},
     CodecEntry{"gzip", "gzip", "", MakeGzip},
     CodecEntry{"", "jenkins_lookup3", "", MakeJenkinsLookup3},
     CodecEntry{"", "json2", "", MakeJson2},

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "backends/format/foreign/foreign.h"
+#include "backends/format/grib/grib.h"
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/kerchunk/kerchunk.h"
 #include "backends/format/n5/n5.h"
@@ -28,6 +29,7 @@
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/format/zip/zarr_zip.h"
 #include "backends/store/local/local_source.h"
+#include "tests/support/grib_builder.h"
 #include "tests/support/lying_store.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/python.h"
@@ -102,6 +104,14 @@ TEST(LookIntoFileTest, ReadsTheHeadOnce) {
   ZipBuilder archive;
   archive.Add({.name = "notes.txt", .data = std::string(100'000, 'x')});
   EXPECT_EQ(HeadReads(archive.Build(), "notes.zip"), 1);
+}
+
+TEST_F(DetectionTest, GribIsFoundBehindABulletin) {
+  const std::string message = test::GribMessageOf(test::GribTestField());
+  EXPECT_EQ(FormatOf("SMVX01 KWBC 010000\r\r\n" + message), &GribFormat());
+  EXPECT_EQ(FormatOf(std::string(2000, ' ') + message), nullptr);
+  EXPECT_EQ(FormatOf(Padded("GRIB is a format of messages")), nullptr);
+  EXPECT_EQ(FormatOf(NetCdf(1).substr(0, 100) + message), &NetCdf3Format());
 }
 
 TEST_F(DetectionTest, ContentTellsUnderAnyName) {

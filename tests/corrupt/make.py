@@ -26,6 +26,8 @@ import h5py
 import numcodecs
 import numpy as np
 
+import grib_messages
+import grib_writer
 import zarr3
 
 CHUNKS = 4
@@ -597,6 +599,27 @@ v3_chunk("gzip-truncated", ("gzip",), [zarr3.BYTES, zarr3.gzip()])(lambda conten
 v3_chunk("zstd-truncated", ("zstd",), [zarr3.BYTES, zarr3.zstd()])(lambda content: content[:100])
 
 
+def grib_chunks(path, change):
+    """A sound array whose chunks are messages of GRIB, but for the change of chunk 1."""
+    v3(path, changes={"codecs": [{"name": "gribberish"}]})
+    for i in range(CHUNKS):
+        message = grib_writer.message(VALUES[i * COUNT:(i + 1) * COUNT], COUNT, 1)
+        write(f"{path}/c/{i}", change(message) if i == 1 else message)
+
+
+GRIB_CHANGES = {
+    "truncated": (lambda content: content[:100], ("gribberish", "are left")),
+    "of-fewer-points": (lambda content: grib_writer.message([1], 1, 1), ("a field of 1 points",)),
+    "with-a-length-that-overflows": (lambda content: content[:8] + b"\xff" * 8 + content[16:], ("a message of 18446744073709551615",)),
+    "of-64-bits": (lambda content: content.replace(struct.pack(">HfHHB", 0, 0, 0, 0, 16), struct.pack(">HfHHB", 0, 0, 0, 0, 64)),
+                   ("packed values of 64 bits",)),
+    "that-is-text": (lambda content: b"no message of GRIB at all", ("no GRIB message",)),
+}
+for _name, (_change, _words) in GRIB_CHANGES.items():
+    case(f"v3-grib-message-{_name}.zarr", BadChunks({1: _words}))(
+        lambda path, change=_change: grib_chunks(path, change))
+
+
 # One shard of CHUNKS inner chunks; entry i of its index is at 16 * i from the start of the index, and inner chunk i
 # is chunk i of the array as far as a reader can tell.
 INNER = [zarr3.sharding((COUNT,), [zarr3.BYTES, zarr3.CRC32C])]
@@ -771,6 +794,38 @@ case("nrrd-whole.nrrd", Shows(VALUES, path="nrrd-whole"))(
     lambda path: write(path, (NRRD + "\n").encode() + VALUES.tobytes()))
 
 
+# GRIB --------------------------------------------------------------------------------------------------------------
+
+GRID = np.arange(8, dtype="f4").reshape(2, 4)
+MESSAGE = grib_messages.message(GRID)
+GRIB_ARRAY = "isobaricInhPa/instant/t"
+
+
+def grib_of(grid=grib_messages.grid(4, 2), field=grib_messages.field(GRID), length=None):
+    return grib_messages.whole(grib_messages.IDENTIFICATION + grid + field, length)
+
+
+for _name, _content, _words in (
+        ("grib-of-nothing.grib2", b"", ("no GRIB message",)),
+        ("grib-longer-than-its-file.grib2", grib_of(length=1 << 40), ("bytes",)),
+        ("grib-length-that-overflows.grib2", grib_of(length=(1 << 64) - 1), ("bytes",)),
+        ("grib-without-an-end.grib2", MESSAGE[:-4] + b"7778", ("7777",)),
+        ("grib-section-beyond-its-message.grib2", MESSAGE.replace(struct.pack(">IB", 34, 4), struct.pack(">IB", 1 << 31, 4)),
+         ("section 4",))):
+    case(_name, StoreError(_words))(lambda path, content=_content: write(path, content))
+
+# A constant field of 2^32 - 1 points, which takes no bit.
+POINTS = struct.pack(">I", (1 << 32) - 1)
+case("grib-of-4-billion-points.grib2", ArrayError(("chunks of 17179869180 bytes",), path=GRIB_ARRAY))(
+    lambda path: write(path, grib_of(
+        grib_messages.grid(65535, 65537), grib_messages.field(np.zeros(0), bits=0).replace(
+            struct.pack(">IBIH", 21, 5, 0, 0), struct.pack(">IB", 21, 5) + POINTS + bytes(2)))))
+# The message that encloses the other is none.
+case("grib-within-a-grib.grib2", Shows(GRID, path=GRIB_ARRAY))(
+    lambda path: write(path, grib_of(field=grib_messages.section(4, MESSAGE))))
+case("grib-whole.grib2", Shows(GRID, path=GRIB_ARRAY))(lambda path: write(path, b"junk" * 20 + MESSAGE + b"GRIB\0\0\0\2"))
+
+
 # ZIP ---------------------------------------------------------------------------------------------------------------
 
 # A Zarr array, member by member; with `deflated`, each deflated.
@@ -941,6 +996,7 @@ case("n5-block-of-objects.n5", BadChunks({1: ("mode 2",)}, path="v"))(
 # The directory around them -------------------------------------------------------------------------------------------
 
 GOOD = {"good-v2.zarr": lambda path: v2_codec(path, GZIP),
+        "good-grib.zarr": lambda path: grib_chunks(path, lambda content: content),
         "good-v3.zarr": lambda path: v3(path, INNER, chunks=(CHUNKS * COUNT,)),
         "good.npy": lambda path: write(path, saved(VALUES))}
 

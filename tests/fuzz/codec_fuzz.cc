@@ -77,6 +77,11 @@ constexpr ChainChoice kChains[] = {
     {true, R"(["numcodecs.zfpy"])", "float32"},
     {false, R"([{"id": "zfpy"}])", "float64"},
     {true, R"(["numcodecs.pcodec"])", "float32"},
+    {true, R"([{"name": "gribberish", "configuration": {"north_up": true,
+               "adjust_longitude_range": true}}])",
+     "float64"},
+    {true, R"([{"name": "gribberish", "configuration": {"var": "longitude"}}])", "float64"},
+    {false, R"([{"id": "grib", "var": "t"}])", "float32"},
 };
 
 Datatype DatatypeOf(std::string_view word) {

@@ -17,6 +17,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mount"))
 
+import grib_messages  # noqa: E402
 import zarr2 as zarr  # noqa: E402 - its folder is known only now
 
 VALUES = np.arange(48, dtype="<i4").reshape(6, 8)
@@ -264,7 +265,21 @@ def aggregations():
     yield "j" + json.dumps({"base": "", "pmshape": [2], "pmdimensions": ["x"], "Partitions": parts})
 
 
+def grib_files():
+    values = np.arange(6).reshape(2, 3)
+    one = grib_messages.message(values)
+    yield "one", one
+    yield "levels", one + grib_messages.message(values, level=100000) + one
+    yield "interval", grib_messages.message(values, category=1, number=8, surface=1, hours=6, length=6)
+    yield "packed", grib_messages.message(values, bits=4)
+    yield "submessages", grib_messages.whole(
+        grib_messages.IDENTIFICATION + grib_messages.grid(3, 2) + grib_messages.field(values, category=2, number=2) +
+        grib_messages.field(values, category=2, number=3)) + b"\xfe1:0:d=2025010100:TMP:\n2:100:d=\n"
+
+
 def make_all(top):
+    for name, content in grib_files():
+        put(top, "grib_store_fuzz", name, content)
     for number, (kind, header, data) in enumerate(foreign_headers()):
         in_one_file = kind in (5, 6) or "\n\n" in header or "LOCAL" in header
         middle = b"" if in_one_file else b"\xff"

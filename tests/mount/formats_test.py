@@ -8,6 +8,7 @@ import threading
 import warnings
 import zipfile
 
+import grib_writer
 import h5py
 import harness
 import netCDF4
@@ -520,6 +521,31 @@ class OtherZarrTest(FormatTestCase):
             folder = mounted.join(name, "v")
             self.assertIn(words, harness.read(folder, "error.txt").decode(), name)
             self.assertFalse(os.path.exists(os.path.join(folder, "data.npy")), name)
+
+    def test_chunks_that_are_messages_of_grib(self):
+        # Two messages with junk between, in a file that a kerchunk document and Zarr v3 chunks take them of.
+        numbers = (np.arange(2 * 48) * 977 % 65536).reshape(2, 6, 8)
+        messages = [grib_writer.message(field.ravel(), 8, 6, reference=200, scan=0x40) for field in numbers]
+        harness.write(self.path("a.grib2"), messages[0] + b"junk" + messages[1])
+        array = {"zarr_format": 2, "shape": [2, 6, 8], "chunks": [1, 6, 8], "dtype": "<f4", "order": "C", "fill_value": None,
+                 "filters": [{"id": "grib", "var": "t", "dtype": "float32"}], "compressor": None}
+        latitude = {**array, "shape": [6, 8], "chunks": [6, 8], "dtype": "<f8", "filters": [{"id": "grib", "var": "latitude"}]}
+        references = {".zgroup": json.dumps({"zarr_format": 2}), "t/.zarray": json.dumps(array),
+                      "t/0.0.0": ["a.grib2", 0, len(messages[0])],
+                      "t/1.0.0": ["a.grib2", len(messages[0]) + 4, len(messages[1])],
+                      "latitude/.zarray": json.dumps(latitude), "latitude/0.0": ["a.grib2", 0, len(messages[0])]}
+        harness.write(self.path("a.json"), json.dumps({"version": 1, "refs": references}))
+        metadata = {"zarr_format": 3, "node_type": "array", "shape": [2, 6, 8], "data_type": "float64", "fill_value": "NaN",
+                    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1, 6, 8]}},
+                    "chunk_key_encoding": {"name": "default"}, "attributes": {},
+                    "codecs": [{"name": "gribberish", "configuration": {"var": "t", "north_up": True}}]}
+        harness.write(self.path("b.zarr", "zarr.json"), json.dumps(metadata))
+        for i, message in enumerate(messages):
+            harness.write(self.path("b.zarr", f"c/{i}/0/0"), message)
+        mounted = self.mount(self.scratch)
+        np.testing.assert_array_equal(load(mounted.join("a.json/t")), numbers + np.float32(200))
+        np.testing.assert_allclose(load(mounted.join("a.json/latitude"))[:, 3], [50, 52, 54, 56, 58, 40])
+        np.testing.assert_array_equal(load(mounted.join("b.zarr")), numbers[:, ::-1] + 200.0)
 
     def test_integers_of_four_bits(self):
         values = np.array([7, -8, -7, -1, 0, 3], "i1")

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/grib_builder.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/zip_builder.h"
 
@@ -55,6 +56,9 @@ struct FormatExample {
   // Of the elements, whose bytes are those of int32.
   std::string type = "int32";
   std::vector<std::string> coordinates = {};  // arrays beside "a", sorted
+  // Where the format has names of its own: the group of the array, and its name.
+  std::string folder = "/";
+  std::string array = "a";
 };
 
 inline void PrintTo(const FormatExample& example, std::ostream* out) {
@@ -265,6 +269,18 @@ inline void PutGrads(MemorySource& source) {
   source.Put("grids.dat", ExampleElements(0, kExampleExtent, /*is_big=*/true));
 }
 
+// Two messages, whose levels are a dimension.
+inline void PutGrib(MemorySource& source) {
+  std::string file;
+  for (const uint32_t level : {0, 1}) {
+    file += GribMessageOf({.level = level == 0 ? 100000u : 50000u,
+                           .ni = 512,
+                           .nj = kExampleChunk / 512,
+                           .elements = ExampleChunk(static_cast<int>(level), true)});
+  }
+  source.Put("a.grib2", file);
+}
+
 inline FormatExample HeaderExample(const char* format, const char* path,
                                    void (*put)(MemorySource&)) {
   FormatExample example{format, path, put, path};
@@ -278,6 +294,11 @@ inline std::vector<FormatExample> FormatExamples() {
   mitgcm.type = "float32";
   FormatExample grads = HeaderExample("GrADS", "a.ctl", &PutGrads);
   grads.coordinates = {"lat", "lon", "time"};
+  FormatExample grib = HeaderExample("GRIB", "a.grib2", &PutGrib);
+  grib.type = "float32";
+  grib.coordinates = {"isobaricInhPa", "latitude", "longitude", "step", "time", "valid_time"};
+  grib.folder = "/isobaricInhPa/instant";
+  grib.array = "t";
   return {
       {"Zarr", "v2.zarr", &PutZarr2, "v2.zarr/.zgroup"},
       {"Zarr", "v3.zarr", &PutZarr3, "v3.zarr/zarr.json"},
@@ -298,6 +319,7 @@ inline std::vector<FormatExample> FormatExamples() {
       HeaderExample("ENVI", "a.hdr", &PutEnvi),
       HeaderExample("BOV", "a.bov", &PutBov),
       grads,
+      grib,
       mitgcm,
       HeaderExample("FITS", "a.fits", &PutFits),
       HeaderExample("NIfTI", "a.nii", &PutNifti),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/ndl/sourced_objects.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -87,6 +89,36 @@ void Rebase(std::string_view base, std::string_view group_path, Node& node) {
       dimension.dimcoord = Beneath(group_path, below);
     }
   }
+}
+
+// The path of the scalar coordinate `along` of the array `object`, which `node` is: the array
+// itself, or one that its attribute `coordinates` names, in its group or around it. CF
+// (section 5.7) has it stand for a dimension of one element. nullopt if there is none.
+std::optional<std::string> FindScalarCoordinate(const PartStores& stores,
+                                                const std::string& store_path,
+                                                std::string_view object, const Node& node,
+                                                std::string_view along) {
+  const auto is_scalar = [](const Node& array) {
+    return !array.is_group() && array.source && array.source->spec().shape.empty();
+  };
+  if (model::BaseName(object) == along && is_scalar(node)) return std::string(object);
+  const std::string names = " " + model::TextOf(node.attributes(), "coordinates") + " ";
+  if (along.empty() || names.find(fmt::format(" {} ", along)) == names.npos) {
+    return std::nullopt;
+  }
+  for (std::string_view group = model::ParentPath(object);; group = model::ParentPath(group)) {
+    std::string path = model::JoinPath(group, along);
+    const auto found = stores.Load(store_path, path);
+    if (found && is_scalar(**found)) return path;
+    if (found || group == "/") return std::nullopt;
+  }
+}
+
+// A joined scalar coordinate is the coordinate along the new dimension.
+void BecomeDimCoord(Node& node) {
+  model::DimCoord coordinate;
+  static_cast<model::Ndarray&>(coordinate) = ArrayOf(node);
+  node.entity = std::move(coordinate);
 }
 
 // The description of the first part holds for the join, except for its extent.
@@ -414,14 +446,25 @@ Result<void> SourcedObjects::JoinNode(const ValueSource& source, const Origin& o
   const std::string object = Beneath(origin.base, below);
   const PartDescription first = DescribePart(*stores_, origin.path, object, node);
   const auto* along = std::get_if<std::string>(&source.along);
-  if (along != nullptr &&
-      std::ranges::find(first.dimensions, *along) != first.dimensions.end()) {
+  const bool has_dimension =
+      along != nullptr && std::ranges::find(first.dimensions, *along) != first.dimensions.end();
+  std::optional<std::string> scalar;
+  if (along != nullptr && !has_dimension) {
+    scalar = FindScalarCoordinate(*stores_, origin.path, object, node, *along);
+  }
+  if (has_dimension || scalar) {
     ValueSource spec = source;
     spec.has_type = spec.has_shape = false;
     NDLFS_TRY(const Join join, JoinStores(parts, object, spec, nullptr));
     node.source = join.source;
     DescribeJoin(join, node);
     if (join.unpacking) DescribeUnpacked(*join.unpacking, ArrayOf(node));
+    if (!scalar) return {};
+    if (*scalar == object) {
+      BecomeDimCoord(node);
+    } else {
+      ArrayOf(node).shape[join.along].dimcoord = *scalar;
+    }
     return {};
   }
   return parts->CheckSame(object, first, *node.source, source.tolerance,

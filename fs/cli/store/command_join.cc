@@ -140,13 +140,35 @@ Result<std::vector<double>> ReadNumbers(const backends::Node& node) {
   return numbers;
 }
 
+// The array `name` in the group at `path`, or else in the first group below it that has it;
+// null if there is none. Looks at `most` objects at most.
+Result<std::shared_ptr<const backends::Node>> FindCoordinates(const backends::Hierarchy& store,
+                                                              const std::string& path,
+                                                              const std::string& name,
+                                                              int& most) {
+  const auto node = store.Load(model::JoinPath(path, name));
+  if (node && !(*node)->is_group() && (*node)->source) return *node;
+  if (!node && node.error().code() != model::ErrorCode::kNotFound) {
+    return model::Propagate(node.error());
+  }
+  NDLFS_TRY(const auto names, store.List(path));
+  for (const std::string& child : names) {
+    if (--most < 0) break;
+    const std::string below = model::JoinPath(path, child);
+    const auto group = store.Load(below);
+    if (!group || !(*group)->is_group()) continue;
+    NDLFS_TRY(auto found, FindCoordinates(store, below, name, most));
+    if (found) return found;
+  }
+  return nullptr;
+}
+
 Result<void> FindPlaceOf(PartPlace& part, const PartStores& stores, const std::string& along) {
+  int most = 1000;
   NDLFS_TRY(const auto store, stores.Open(part.path));
-  const auto node = store->Load(model::JoinPath("/", along));
-  if (!node && node.error().code() == model::ErrorCode::kNotFound) return {};
-  if (!node) return model::Propagate(node.error(), part.name);
-  if ((*node)->is_group() || !(*node)->source) return {};
-  NDLFS_TRY(const auto numbers, ReadNumbers(**node), part.name);
+  NDLFS_TRY(const auto node, FindCoordinates(*store, "/", along, most), part.name);
+  if (!node) return {};
+  NDLFS_TRY(const auto numbers, ReadNumbers(*node), part.name);
   part.SetCoordinates(numbers);
   return {};
 }
@@ -485,6 +507,46 @@ Result<PartOrder> FindOrder(const PartStores& stores, const std::string& along,
   return order;
 }
 
+// The paths of what `store` has at and below the group at `path`, and `first` has not; of
+// groups alone, not of what is in them.
+void FindLeftOut(const backends::Hierarchy& first, const backends::Hierarchy& store,
+                 const std::string& path, int depth, std::vector<std::string>& found) {
+  constexpr int kMostDepth = 64;
+  constexpr size_t kMost = 1000;
+  const auto known = first.List(path), names = store.List(path);
+  if (!known || !names) return;
+  for (const std::string& name : *names) {
+    if (found.size() == kMost) return;
+    const std::string child = model::JoinPath(path, name);
+    if (!std::ranges::binary_search(*known, name)) {
+      found.push_back(child);
+    } else if (const auto node = store.Load(child);
+               node && (*node)->is_group() && depth < kMostDepth) {
+      FindLeftOut(first, store, child, depth + 1, found);
+    }
+  }
+}
+
+// Says what the second and the last store have and the first one lacks: a join has the objects
+// of the first store.
+void TellLeftOut(const PartStores& stores, const std::vector<PartPlace>& parts) {
+  constexpr size_t kMostLines = 10;
+  std::set<std::string, std::less<>> told;
+  if (parts.size() < 2) return;
+  const auto first = stores.Open(parts.front().path);
+  for (const size_t i : {size_t{1}, parts.size() - 1}) {
+    const auto store = stores.Open(parts[i].path);
+    std::vector<std::string> found;
+    if (first && store) FindLeftOut(**first, **store, "/", 0, found);
+    for (const std::string& path : found) {
+      if (!told.insert(path).second || told.size() > kMostLines) continue;
+      Tell(fmt::format("{}: {} is not in {}, and so not in the join", parts[i].name, path,
+                       parts.front().name));
+    }
+  }
+  if (told.size() > kMostLines) Tell(fmt::format("... and {} more", told.size() - kMostLines));
+}
+
 // No array has the dimension: it is a slip, or one that the stores are to get.
 model::Error NoSuchDimension(const std::string& along, const JoinedStores& joined) {
   std::vector<std::string_view> names(joined.dimensions().begin(), joined.dimensions().end());
@@ -527,6 +589,7 @@ Result<int> Join(const JoinArguments& arguments) {
     return model::Failure(NoSuchDimension(arguments.along, joined));
   }
   joined.TellDifferences();
+  TellLeftOut(*stores, place.parts);
   for (const std::string& note : order.notes) Tell(note);
   // With sizes, a mount opens parts only when they are read, and would not see what differs.
   if (!differs) spec.sizes = ShortSizes(joined.sizes());

@@ -98,14 +98,16 @@ class HierarchyConformanceTest : public ::testing::TestWithParam<FormatExample> 
   // Of the children of "/", "a" among them.
   std::vector<std::string> Names() const {
     std::vector<std::string> names = GetParam().coordinates;
-    names.emplace_back("a");
+    names.push_back(GetParam().array);
     std::ranges::sort(names);
     return names;
   }
   bool IsCoordinate(std::string_view path) const {
-    return std::ranges::count(GetParam().coordinates, path.substr(1)) != 0;
+    return std::ranges::count(GetParam().coordinates, model::BaseName(path)) != 0;
   }
-  std::string ArrayPath() const { return GetParam().has_group ? "/a" : "/"; }
+  std::string ArrayPath() const {
+    return GetParam().has_group ? model::JoinPath(GetParam().folder, GetParam().array) : "/";
+  }
   std::string Elements() const {
     return GetParam().has_large_data ? test::ExampleElements() : test::ExampleElements(0, 4);
   }
@@ -138,7 +140,7 @@ TEST_P(HierarchyConformanceTest, RootLoads) {
 
 TEST_P(HierarchyConformanceTest, ListsItsObjectsSorted) {
   const auto hierarchy = Open();
-  const auto names = hierarchy->List("/");
+  const auto names = hierarchy->List(GetParam().folder);
   if (!GetParam().has_group) {
     EXPECT_THAT(names, IsOkAnd(ElementsAre()));
   } else if (!GetParam().has_subgroup) {

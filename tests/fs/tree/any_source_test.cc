@@ -108,7 +108,9 @@ TEST_F(AnySourceTest, StoresOfAllFormatsAreFolders) {
   for (const FormatExample& example : ndlfs::test::FormatExamples()) {
     SCOPED_TRACE(example.path);
     example.put(*source_);
-    const std::string array = example.path + (example.has_group ? "/a" : "");
+    const std::string folder = example.folder == "/" ? "" : example.folder;
+    const std::string array =
+        example.path + (example.has_group ? folder + "/" + example.array : "");
     const auto node = Find(array + "/data.raw");
     ASSERT_THAT(node, IsOk());
     const uint32_t count = example.has_large_data ? ndlfs::test::kExampleExtent : 4;

@@ -22,10 +22,12 @@ class Ndlfs(CMakePackage):
     variant("hdf5", default=True, description="Read HDF5 and netCDF-4 files")
     variant("http", default=True, description="Read stores behind http, https and s3")
     variant("jemalloc", default=True, description="Use jemalloc for memory")
+    variant("libpng", default=True, description="Read GRIB messages packed as PNG")
     variant("lzo", default=True, description="Read HDF5 chunks compressed with LZO (GPL)")
+    variant("openjpeg", default=True, description="Read GRIB messages packed as JPEG 2000")
     variant("png", default=True, description="Show pictures of arrays")
     variant("seccomp", default=True, when="+hdf5", description="Refuse system calls that libhdf5 does not need")
-    variant("szip", default=True, description="Read chunks compressed with szip")
+    variant("szip", default=True, description="Read chunks compressed with szip or CCSDS")
     variant("zfp", default=True, description="Read chunks compressed with zfp")
 
     depends_on("c", type="build")
@@ -59,8 +61,9 @@ class Ndlfs(CMakePackage):
     depends_on("libseccomp@2.5:", when="+seccomp")
     depends_on("jemalloc@5.3:", when="+jemalloc")
     depends_on("libaec", when="+szip")
-    depends_on("libpng@1.6:", when="+png")
+    depends_on("libpng@1.6:", when="+libpng")
     depends_on("lzo", when="+lzo")
+    depends_on("openjpeg@2.5:", when="+openjpeg")
     depends_on("zfp", when="+zfp")
 
     conflicts("platform=darwin", msg="ndlfs needs Linux")
@@ -71,7 +74,8 @@ class Ndlfs(CMakePackage):
     build_targets = ["ndlfs"]
 
     def cmake_args(self):
-        options = {"HDF5": "hdf5", "HTTP": "http", "JEMALLOC": "jemalloc", "LZO": "lzo", "PNG": "png",
+        options = {"HDF5": "hdf5", "HTTP": "http", "JEMALLOC": "jemalloc", "LIBPNG": "libpng", "LZO": "lzo",
+                   "OPENJPEG": "openjpeg", "PNG": "png",
                    "SECCOMP": "seccomp", "SZIP": "szip", "ZFP": "zfp"}
         return [self.define_from_variant(f"NDLFS_WITH_{option}", variant) for option, variant in options.items()] + [
             self.define("NDLFS_BUILD_TESTS", False), self.define("NDLFS_UNITY", True)]

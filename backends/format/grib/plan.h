@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//
+// Which groups and arrays the messages of a file make.
+//
+// A group for each type of level and kind of step, and in it an array for each parameter, grid
+// and whatever else tells fields apart. Its dimensions are member, reference time, step and
+// level, as far as they vary, and those of the grid. Those that do not vary are scalar
+// coordinates. Each array has its own values along each dimension; arrays with the same share
+// the dimension.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "backends/format/grib/computed_source.h"
+#include "backends/format/grib/grid_axes.h"
+#include "backends/format/grib/message_index.h"
+#include "backends/format/grib/parameters.h"
+#include "model/entities.h"
+
+namespace ndlfs::backends::grib {
+
+// A coordinate variable, or one that only has attributes.
+struct PlannedCoordinate {
+  std::vector<GridDimension> dims;
+  std::variant<ValueAt, FillAll> values;
+  std::vector<model::Attribute> attributes;
+};
+
+// One message of an array.
+struct PlannedField {
+  uint64_t cell = 0;  // in C order over the dimensions before those of the grid
+  uint64_t offset = 0, size = 0;
+  uint32_t field = 0;
+};
+
+struct PlannedArray {
+  std::vector<GridDimension> dims;
+  size_t grid_dims = 0;              // how many of them, at the end, are those of the grid
+  std::vector<PlannedField> fields;  // by their cells
+  bool is_wide = false;              // float64
+  bool is_known = true;              // at least one packing can be decoded
+  uint32_t grid = 0;                 // of Plan::grids
+  Parameter parameter;
+  Product product;          // of its first field
+  std::string coordinates;  // names, for the attribute of CF
+  std::string mapping;      // the grid mapping variable; may be empty
+  std::vector<std::string> notes;
+};
+
+struct PlannedGroup {
+  std::map<std::string, std::variant<PlannedCoordinate, PlannedArray>, std::less<>> arrays;
+};
+
+struct Plan {
+  // By level type, and below it by kind of step.
+  std::map<std::string, std::map<std::string, PlannedGroup, std::less<>>, std::less<>> levels;
+  std::vector<GridAxes> grids;
+  std::vector<model::Attribute> attributes;  // of the root
+  uint64_t held_bytes = 0;
+};
+
+Plan MakePlan(MessageIndex index);
+
+}  // namespace ndlfs::backends::grib

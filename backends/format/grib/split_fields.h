@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/format/grib/message_index.h"
+
+namespace ndlfs::backends::grib {
+
+// Fields that become one array: no two are at the same place.
+struct FieldSet {
+  std::string suffix;  // of the name of the array; empty for the first of those without one
+  std::vector<const IndexedField*> fields;
+  std::string note;  // why there is more than one set; may be empty
+};
+
+// Divides fields of one parameter so that no two in a set have the same member, times and
+// level: by their intervals (the rain of one hour, and that since the beginning), by what else
+// their headers say, and at last by their order in the file.
+std::vector<FieldSet> SplitFields(const std::vector<const IndexedField*>& fields);
+
+}  // namespace ndlfs::backends::grib

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""GRIB files as folders: levels and steps, and files that are joined along the step."""
+import os
+
+import netCDF4
+import numpy as np
+
+import grib_messages
+import harness
+
+T = np.arange(12, dtype="f4").reshape(3, 4)
+
+
+class GribTest(harness.SourceTestCase):
+    def put(self, name, *messages):
+        with open(os.path.join(self.source, name), "wb") as file:
+            file.write(b"".join(messages))
+
+    def test_arrays_have_the_levels_that_they_have(self):
+        self.put("a.grib2", grib_messages.message(T + 1, level=50000), grib_messages.message(T, level=100000),
+                 grib_messages.message(T + 2, category=2, number=2, level=85000))
+        with harness.Mount(self.source) as mounted:
+            group = mounted.join("a.grib2", "isobaricInhPa", "instant")
+            np.testing.assert_array_equal(np.load(os.path.join(group, "t", "data.npy")), [T, T + 1])
+            np.testing.assert_array_equal(np.load(os.path.join(group, "u", "data.npy")), T + 2)
+            with netCDF4.Dataset(os.path.join(group, "data.nc")) as file:
+                self.assertEqual(file["t"].dimensions, ("isobaricInhPa", "latitude", "longitude"))
+                np.testing.assert_array_equal(file["isobaricInhPa"][:], [1000, 500])
+                np.testing.assert_array_equal(file["latitude"][:], [60, 59, 58])
+                self.assertEqual(file["t"].GRIB_shortName, "t")
+                self.assertEqual(file["u"].standard_name, "eastward_wind")
+
+    def test_truncated_file_shows_what_is_there_and_says_what_is_not(self):
+        first = grib_messages.message(T)
+        self.put("a.grib2", first, first[:-20])
+        with harness.Mount(self.source) as mounted:
+            text = harness.read(mounted.path, "a.grib2", "error.txt").decode()
+            self.assertIn(f"the message at byte {len(first)}", text)
+            np.testing.assert_array_equal(
+                np.load(mounted.join("a.grib2", "isobaricInhPa", "instant", "t", "data.npy")), T)
+
+    def test_files_of_one_step_join_along_it(self):
+        for hours in 0, 6, 12:
+            self.put(f"f{hours:03d}.grib2", grib_messages.message(T + hours, hours=hours))
+        document = os.path.join(self.source, "run.ndl.yaml")
+        files = [os.path.join(self.source, f"f{hours:03d}.grib2") for hours in (12, 0, 6)]
+        self.run_ok(os.environ["NDLFS_BINARY"], "join", *files, "--along", "step", "-o", document)
+        with harness.Mount(self.source) as mounted:
+            group = mounted.join("run.ndl.yaml", "isobaricInhPa", "instant")
+            np.testing.assert_array_equal(np.load(os.path.join(group, "t", "data.npy")), [T, T + 6, T + 12])
+            np.testing.assert_array_equal(np.load(os.path.join(group, "step", "data.npy")), [0, 6, 12])
+            self.assertEqual(np.load(os.path.join(group, "valid_time", "data.npy")).shape, (3,))
+            with netCDF4.Dataset(os.path.join(group, "data.nc")) as file:
+                self.assertEqual(file["t"].dimensions, ("step", "latitude", "longitude"))
+
+    def test_bulletins_under_any_name_are_stores(self):
+        self.put("bulletin.bin", b"\x01\r\r\n123 \r\r\nTTXX01 KWBC 010000\r\r\n", grib_messages.message(T))
+        with harness.Mount(self.source) as mounted:
+            self.assertEqual(os.listdir(mounted.join("bulletin.bin", "isobaricInhPa")).count("instant"), 1)
+
+
+if __name__ == "__main__":
+    harness.main()
