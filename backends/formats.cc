@@ -5,6 +5,7 @@
 
 #include "backends/format/foreign/foreign.h"
 #include "backends/format/hdf5/hdf5.h"
+#include "backends/format/icechunk/icechunk.h"
 #include "backends/format/kerchunk/kerchunk.h"
 #include "backends/format/n5/n5.h"
 #include "backends/format/ncml/ncml.h"
@@ -22,13 +23,15 @@ namespace ndlfs::backends {
 // stand behind the beginning of something else.
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
-      &ZarrFormat(),     &N5Format(),    &NpyFormat(),  &NpzFormat(),       &ZarrZipFormat(),
-      &NetCdf3Format(),  &FitsFormat(),  &NrrdFormat(), &MetaImageFormat(), &NiftiFormat(),
-      &KerchunkFormat(), &NcmlFormat(),
+      &ZarrFormat(),      &N5Format(),      &NpyFormat(),      &NpzFormat(),
+      &ZarrZipFormat(),   &NetCdf3Format(), &FitsFormat(),     &NrrdFormat(),
+      &MetaImageFormat(), &NiftiFormat(),   &KerchunkFormat(), &NcmlFormat(),
+      &IcechunkFormat(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif
-      &EnviFormat(),     &GradsFormat(), &BovFormat(),  &MitgcmFormat(),    &NdlFormat(),
+      &EnviFormat(),      &GradsFormat(),   &BovFormat(),      &MitgcmFormat(),
+      &NdlFormat(),
   };
   return formats;
 }
