@@ -78,7 +78,7 @@ Result<void> CheckAvailable(const fb::RepoStatus& status) {
   }
   const std::string_view reason = TextOf(status.limited_availability_reason());
   return model::BadInput("the repository is offline{}{}", reason.empty() ? "" : ": ",
-                            model::OneLine(reason));
+                         model::OneLine(reason));
 }
 
 std::string_view FolderPrefix(Ref::Kind kind) {

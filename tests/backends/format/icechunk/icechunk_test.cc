@@ -430,6 +430,11 @@ TEST_F(VersionsTest, WritesTheLog) {
                       IcechunkIdText(1) + "\ntag v2 -> " + IcechunkIdText(2) + "\n\n" +
                       IcechunkIdText(2) + " 1970-01-01T00:00:02.000000Z snapshot 2\n" +
                       IcechunkIdText(1) + " 1970-01-01T00:00:01.000000Z snapshot 1\n"));
+  const auto names = versioned->Names();
+  ASSERT_THAT(names, IsOk());
+  EXPECT_THAT(names->branches, ElementsAre("main", "old"));
+  EXPECT_THAT(names->tags, ElementsAre("v2"));
+  EXPECT_THAT(names->snapshots, ElementsAre(IcechunkIdText(2), IcechunkIdText(1)));
 }
 
 TEST_F(VersionsTest, StaysAtItsSnapshotAndTellsOfANewOne) {
@@ -463,8 +468,8 @@ TEST_F(VersionsTest, RefusesARepositoryThatIsOffline) {
   repo_.availability = 2;
   repo_.reason = "moved to another bucket";
   PutRepo(repo_);
-  EXPECT_THAT(Open(), IsError(ErrorCode::kBadInput,
-                              HasSubstr("is offline: moved to another bucket")));
+  EXPECT_THAT(Open(),
+              IsError(ErrorCode::kBadInput, HasSubstr("is offline: moved to another bucket")));
 }
 
 TEST_F(VersionsTest, ReadsVersion1) {
