@@ -69,7 +69,7 @@ using ClientPtr = std::shared_ptr<const backends::HttpClient>;
 // a store.
 std::vector<std::string> MetadataDocuments() {
   return {"zarr.json", ".zmetadata",      ".zgroup", ".zarray",
-          ".zattrs",   "attributes.json", "repo",    "ref.json"};
+          ".zattrs",   "attributes.json", "repo",    "refs/branch.main/ref.json"};
 }
 
 backends::RemoteOptions OptionsOf(const RemoteAccess& access) {
