@@ -6,6 +6,7 @@
 #include "backends/format/foreign/foreign.h"
 #include "backends/format/grib/grib.h"
 #include "backends/format/hdf5/hdf5.h"
+#include "backends/format/icechunk/icechunk.h"
 #include "backends/format/kerchunk/kerchunk.h"
 #include "backends/format/n5/n5.h"
 #include "backends/format/ncml/ncml.h"
@@ -26,6 +27,7 @@ std::span<const Format* const> Formats() {
       &ZarrFormat(),      &N5Format(),      &NpyFormat(),      &NpzFormat(),
       &ZarrZipFormat(),   &NetCdf3Format(), &FitsFormat(),     &NrrdFormat(),
       &MetaImageFormat(), &NiftiFormat(),   &KerchunkFormat(), &NcmlFormat(),
+      &IcechunkFormat(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif

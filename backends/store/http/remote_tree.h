@@ -26,9 +26,9 @@ inline constexpr uint64_t kMaxDocument = 4 << 20;
 struct RemoteOptions {
   // How long an answer about a name is trusted; nullopt: while the source exists.
   std::optional<std::chrono::nanoseconds> trusts_looks_for = std::chrono::seconds(1);
-  // Names of documents that are read as soon as they are looked for; those of them that make it
-  // unnecessary to look for the others; and the extension of most directories with such
-  // documents.
+  // Names of documents, or paths below the directory of a store, that are read as soon as they
+  // are looked for; those of them that make it unnecessary to look for the others; and the
+  // extension of most directories with such documents.
   std::vector<std::string> documents = {};
   std::vector<std::string> first_documents = {};
   std::string extension = {};

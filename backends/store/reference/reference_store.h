@@ -19,13 +19,15 @@
 #include <string>
 #include <string_view>
 
+#include "backends/store/chunk_table.h"
 #include "backends/store/source.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
 namespace ndlfs::backends::kerchunk {
 
-class ReferenceStore : public Store {
+// Tells where values are, so that those in other files are read there.
+class ReferenceStore : public Store, public ChunkTable {
  public:
   // Checks the first key that begins with `prefix` and is no metadata. Fails if it refers to a
   // value that cannot be read, because the value is remote or outside the source tree.
