@@ -12,8 +12,10 @@
 #include "fs/tree/store_attributes.h"
 #include "fs/tree/store_views.h"
 #include "fs/tree/view_file.h"
+#include "fs/tree/view_folder.h"
 #include "fs/tree/xattr.h"
 #include "model/path_name.h"
+#include "model/reserved_names.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -23,8 +25,8 @@ using backends::FileStatus;
 using model::IoError;
 using StorePtr = std::shared_ptr<MountedStore>;
 
-constexpr std::string_view kDocumentName = ".ndl.yaml";
-constexpr std::string_view kSourceName = ".source";
+constexpr std::string_view kDocumentName = model::kDocumentFileName;
+constexpr std::string_view kSourceName = model::kSourceLinkName;
 
 size_t DepthOf(std::string_view path) {
   const auto parts = model::SplitPath(path.starts_with('/') ? path : "/" + std::string(path));
@@ -192,7 +194,7 @@ class EntityFolder final : public DirectoryNode {
   model::Result<ListedFile> DescribeDocument(const Entity& entity) const;
   model::Result<TreeNodePtr> FindError(const Entity& entity) const;
   model::Result<TreeNodePtr> FindByName(const EntityPtr& entity, std::string_view name) const;
-  model::Result<TreeNodePtr> FindViewFile(const EntityPtr& entity, std::string_view name) const;
+  model::Result<TreeNodePtr> FindViewNode(const EntityPtr& entity, std::string_view name) const;
   std::string Stem() const;
   model::Result<TreeNodePtr> FindChild(std::string_view name) const;
   model::Result<std::string> NameOf(std::string_view file_name) const;
@@ -284,27 +286,23 @@ model::Result<ListedFile> EntityFolder::DescribeDocument(const Entity& entity) c
 model::Result<TreeNodePtr> EntityFolder::FindByName(const EntityPtr& entity,
                                                     std::string_view name) const {
   if (model::IsReservedFileName(name)) {
-    auto file = FindViewFile(entity, name);
+    auto file = FindViewNode(entity, name);
     return entity->is_group() && IsNotFound(file) ? FindChild(name) : file;
   }
   model::Result<TreeNodePtr> child = model::NotFound("{}", name);
   if (entity->is_group()) child = FindChild(name);
   if (!IsNotFound(child)) return child;
-  // "cells.ome.tif" of "cells.ome.zarr".
-  constexpr std::string_view kOmeTiff = "ome.tif";
-  if (entity->is_group() && name == WithExtension(Stem(), kOmeTiff)) {
-    return FindViewFile(entity, "data." + std::string(kOmeTiff));
-  }
-  const std::string view = ResolveAlias(Stem(), name);
-  return view.empty() ? child : FindViewFile(entity, view);
+  const std::string view =
+      entity->is_group() ? ResolveGroupAlias(Stem(), name) : ResolveAlias(Stem(), name);
+  return view.empty() ? child : FindViewNode(entity, view);
 }
 
-model::Result<TreeNodePtr> EntityFolder::FindViewFile(const EntityPtr& entity,
+model::Result<TreeNodePtr> EntityFolder::FindViewNode(const EntityPtr& entity,
                                                       std::string_view name) const {
   constexpr size_t kMostBytes = 255;  // NAME_MAX; the kernel lets longer ones through
   if (name.size() > kMostBytes) return IoError(ENAMETOOLONG, model::Quote(name));
   NDLFS_TRY(auto view, FindView(store_, entity, name));
-  return MakeViewFile(context_, store_, entity, std::move(view));
+  return MakeViewNode(context_, store_, entity, std::move(view));
 }
 
 // What this folder is called, at the top without the extension of the store.
@@ -350,7 +348,8 @@ std::optional<ListedFile> EntityFolder::FindListed(std::string_view name) const 
   }
   const auto view = FindView(store_, *entity, name);
   if (!view) return std::nullopt;
-  const auto size = (*view)->view->size();
+  const ViewPtr file = FileOf((*view)->node);
+  const auto size = file ? file->size() : std::nullopt;
   if (!size) return std::nullopt;
   return DescribeViewFile(**entity, FileAttributes(*store_, **entity, **view), size,
                           view->get());
@@ -446,7 +445,8 @@ model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
       NDLFS_TRY(children, hierarchy->List(path_), store_->Describe() + path_);
     }
     for (const ViewName& file : ListShownViews(store_, *entity, children)) {
-      if (!file.refusal) add_file(file.name);
+      if (file.refusal) continue;
+      entries.push_back({file.name, file.is_directory ? mode_t{S_IFDIR} : mode_t{S_IFREG}});
     }
     ListGroup(*hierarchy, children, entries);
   }
@@ -530,7 +530,10 @@ model::Result<TreeNodePtr> MakeStoreFile(MountContext& context,
     if (!reasons.empty()) context.problems.Report(model::OneLine(reasons));
   }
   if (!view) return model::Propagate(std::move(view).error());
-  return MakeViewFile(context, std::move(store), std::move(entity), *std::move(view));
+  ViewPtr file = FileOf((*view)->node);
+  if (file == nullptr) return model::NotFound("{}", name);
+  return MakeViewFile(context, std::move(store), std::move(entity), *std::move(view),
+                      std::move(file), {});
 }
 
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder) {

@@ -330,7 +330,7 @@ TEST_F(RawHeadersTest, TheyNameTheFileOfTheirStem) {
   input.stem = "values";
   for (const char* file :
        {"data.nhdr", "data.mhd", "data.vrt", "data.xmf", "data.bov", "data.ctl"}) {
-    const auto view = ArrayViews().Make(input, file).value();
+    const auto view = ArrayViews().MakeFile(input, file).value();
     std::string text(*view->size(), '\0');
     ASSERT_THAT(view->Read(0, std::as_writable_bytes(std::span(text))), IsOk());
     EXPECT_THAT(text, HasSubstr("values.raw")) << file;
