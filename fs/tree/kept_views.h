@@ -60,6 +60,8 @@ struct EntityView {
   std::shared_ptr<const std::atomic<uint64_t>> held_later_bytes;
   // The time of the last look whether the parts that it does not hold are the same.
   mutable std::atomic<Freshness::Time> looked_at{Freshness::Time()};
+  // A read has found that something has changed.
+  mutable std::atomic<bool> is_outdated{false};
 
   // Set if it has turned out that there is no such file.
   std::optional<model::Error> refusal() const {

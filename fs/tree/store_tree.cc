@@ -200,6 +200,7 @@ class EntityFolder final : public DirectoryNode {
   model::Result<std::string> NameOf(std::string_view file_name) const;
   bool IsGroupOfTrueName(const std::vector<std::string>& names,
                          std::string_view file_name) const;
+  bool IsGroup(std::string_view true_name) const;
   FileStatus StatusOf(const std::string& path) const;
   TreeNodePtr MakeLink(const std::string& path, const backends::Link& link) const;
   model::Result<std::vector<DirectoryEntry>> ListEntries() const;
@@ -218,6 +219,10 @@ bool IsShown(const model::Error& error) { return error.code() != model::ErrorCod
 
 bool IsNotFound(const model::Result<TreeNodePtr>& found) {
   return !found && found.error().code() == model::ErrorCode::kNotFound;
+}
+
+bool IsFolder(const model::Result<TreeNodePtr>& found) {
+  return found && std::dynamic_pointer_cast<const DirectoryNode>(*found) != nullptr;
 }
 
 model::Result<std::shared_ptr<const EntityFolder>> EntityFolder::OfCaller() const {
@@ -286,8 +291,9 @@ model::Result<ListedFile> EntityFolder::DescribeDocument(const Entity& entity) c
 model::Result<TreeNodePtr> EntityFolder::FindByName(const EntityPtr& entity,
                                                     std::string_view name) const {
   if (model::IsReservedFileName(name)) {
-    auto file = FindViewNode(entity, name);
-    return entity->is_group() && IsNotFound(file) ? FindChild(name) : file;
+    auto view = FindViewNode(entity, name);
+    if (!entity->is_group()) return view;
+    return IsNotFound(view) || (IsFolder(view) && IsGroup(name)) ? FindChild(name) : view;
   }
   model::Result<TreeNodePtr> child = model::NotFound("{}", name);
   if (entity->is_group()) child = FindChild(name);
@@ -398,13 +404,20 @@ model::Result<std::string> EntityFolder::NameOf(std::string_view file_name) cons
 }
 
 // An archive of `data.zarr` has a group of that name. It is found by this name,
-// too, because no file in the folder of a group can be meant. The true name of
-// an array could be that of a view.
+// too, because no file in the folder of a group can be meant, and before a view that is a
+// folder. The true name of an array could be that of a view.
 bool EntityFolder::IsGroupOfTrueName(const std::vector<std::string>& names,
                                      std::string_view file_name) const {
   if (std::find(names.begin(), names.end(), file_name) == names.end()) return false;
   const auto entity = store_->Get(model::JoinPath(path_, file_name));
   return entity && (*entity)->is_group();
+}
+
+bool EntityFolder::IsGroup(std::string_view true_name) const {
+  const auto hierarchy = store_->Hierarchy();
+  if (!hierarchy) return false;
+  const auto names = (*hierarchy)->List(path_);
+  return names && IsGroupOfTrueName(*names, true_name);
 }
 
 TreeNodePtr EntityFolder::MakeLink(const std::string& path, const backends::Link& link) const {

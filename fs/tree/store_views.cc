@@ -291,6 +291,8 @@ Result<bool> IsCurrent(const StorePtr& store, const EntityView& view) {
   NDLFS_TRY(const auto hierarchy, store->Hierarchy());
   const Freshness::Time looked_at = store->looked_at();
   const bool is_fresh = store->services().freshness.Holds(view.looked_at);
+  // Each of the many files in a tree asks.
+  if (is_fresh && DirectoryOf(view.node) && !view.is_outdated) return true;
   for (const EntityPart& part : view.parts) {
     const EntityPtr held = part.later ? part.later->entity() : part.held;
     if (part.later && held == nullptr) {

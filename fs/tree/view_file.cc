@@ -74,9 +74,11 @@ class ViewHandle final : public FileHandle {
   model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
     auto count = view_->Read(offset, out);
     if (count) return count;
+    if (count.error().code() == model::ErrorCode::kStale) made_->is_outdated = true;
     // Chunks of a store that has taken the place of this one need not fit.
     if (count.error().code() == model::ErrorCode::kCorrupt &&
         IsOutdated(*store_, *entity_, *made_)) {
+      made_->is_outdated = true;
       return model::HasChanged(name_);
     }
     entity_->NoteFailure(name_, count.error());

@@ -130,7 +130,7 @@ TEST_F(ViewFolderTest, ChangedArrayMakesNewFilesInTheSameFolder) {
   EXPECT_EQ((*folder)->Compare(**Find("a.zarr/t/data.zarr/c")), Relation::kUpdated);
   EXPECT_THAT(List(**folder), ElementsAre("0:f"));
   EXPECT_THAT((*folder)->Lookup("1"), IsError(ErrorCode::kNotFound, "1"));
-  EXPECT_THAT(Read("a.zarr/t/data.zarr/c/0"), IsOkAnd(std::string("XYZ\0", 4)));
+  EXPECT_THAT(Read("a.zarr/t/data.zarr/c/0"), IsOkAnd("XYZ"));
   EXPECT_THAT(Read(*opened), IsOkAnd("abcd"));
   EXPECT_THAT((*reader)->Next(), IsOk());
 
@@ -143,13 +143,13 @@ TEST_F(ViewFolderTest, ChangedArrayMakesNewFilesInTheSameFolder) {
 TEST_F(ViewFolderTest, ChangedChunkMakesNewFiles) {
   FakeStore& store = AddDirectoryStore("a.zarr");
   store.AddArray("/", "abc");
-  EXPECT_THAT(Read("a.zarr/data.zarr/c/0"), IsOkAnd(std::string("abc\0", 4)));
+  EXPECT_THAT(Read("a.zarr/data.zarr/c/0"), IsOkAnd("abc"));
   const auto before = Find("a.zarr/data.zarr/c/0");
   ASSERT_THAT((*before)->Open(), IsOk());
   store.objects.at("/").data->Put("0", "xyz");
   Pass(std::chrono::seconds(1));
   EXPECT_THAT((*before)->Open(), IsStale());
-  EXPECT_THAT(Read("a.zarr/data.zarr/c/0"), IsOkAnd(std::string("xyz\0", 4)));
+  EXPECT_THAT(Read("a.zarr/data.zarr/c/0"), IsOkAnd("xyz"));
 }
 
 TEST_F(ViewFolderTest, FailedReadIsToldInErrorTxt) {
@@ -173,7 +173,29 @@ TEST_F(ViewFolderTest, GroupsHaveOneOfAllThatIsBelow) {
   ++store.objects.at("/g").version;
   Pass(std::chrono::seconds(1));
   EXPECT_THAT(List("a.zarr/data.zarr/g"), ElementsAre("zarr.json:f", "t:d", "u:d"));
-  EXPECT_THAT(Read("a.zarr/data.zarr/g/u/c/0"), IsOkAnd(std::string("xy\0\0", 4)));
+  EXPECT_THAT(Read("a.zarr/data.zarr/g/u/c/0"), IsOkAnd("xy"));
+}
+
+TEST_F(ViewFolderTest, GroupOfTheStoreIsFoundBeforeATree) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  for (const char* group : {"/", "/data.zarr"}) store.AddGroup(group);
+  store.AddArray("/data.zarr/t", "abcd");
+  EXPECT_THAT(Read("a.zarr/data.zarr/t/data.raw"), IsOkAnd("abcd"));
+  EXPECT_THAT(Read("a.zarr/a.zarr/data.zarr/t/c/0"), IsOkAnd("abcd")) << "by an alias";
+}
+
+TEST_F(ViewFolderTest, ChangeThatAReadHasNoticedNeedsNoWaiting) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddArray("/t", "abcdefgh");
+  const auto opened = (*Find("a.zarr/data.zarr/t/c/0"))->Open();
+  ASSERT_THAT(opened, IsOk());
+  EXPECT_THAT(Read(*opened), IsOkAnd("abcd"));
+  store.SetArray("/t", "ABCDEFGH");
+  const auto mounted = context_.catalog.Find("a.zarr", StatusOf("a.zarr")).value();
+  context_.cache.Forget((*mounted->Get("/t"))->reader->source().id());
+  EXPECT_THAT(Read(*opened), IsStale());
+  EXPECT_THAT(Read("a.zarr/data.zarr/t/c/0"), IsOkAnd("ABCD"));
 }
 
 TEST_F(ViewFolderTest, TreeIsNoFileInPlaceOfAStore) {

@@ -164,7 +164,8 @@ TEST_F(PageTest, EveryFileOfAnArrayHasALink) {
   size_t files = 0;
   for (const ViewName& file : ArrayViews().Names(group->Load("a")->array.value())) {
     if (file.name == "index.html") continue;
-    EXPECT_THAT(page, HasSubstr("<a href=\"" + UrlOfName(file.name) + "\">"));
+    EXPECT_THAT(page, HasSubstr("<a href=\"" + UrlOfName(file.name) +
+                                (file.is_directory ? "/" : "") + "\">"));
     ++files;
   }
   EXPECT_GE(files, 5U);
