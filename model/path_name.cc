@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "model/reserved_names.h"
 #include "model/utf8.h"
 
 namespace ndlfs::model {
@@ -107,17 +108,6 @@ std::vector<std::string_view> SplitPath(std::string_view path) {
     path.remove_prefix(slash + 1);
   }
   return parts;
-}
-
-bool IsReservedFileName(std::string_view file_name) {
-  constexpr std::string_view kNames[] = {".ndl.yaml",    ".source",    "error.txt",
-                                         "preview.png",  "index.html", "table.csv",
-                                         "thumbnail.png"};
-  // Files of an array, and slices of them: "data.npy", "values[0].raw".
-  constexpr std::string_view kPrefixes[] = {"data.", "data[", "values.", "values["};
-  return std::find(std::begin(kNames), std::end(kNames), file_name) != std::end(kNames) ||
-         std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
-                     [&](std::string_view prefix) { return file_name.starts_with(prefix); });
 }
 
 std::string EncodeFileName(std::string_view name) {

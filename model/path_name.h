@@ -20,15 +20,10 @@ bool IsBelow(std::string_view path, std::string_view group);
 // "/a/b" -> {"a", "b"}; "/" -> {}. The views point into `path`.
 std::vector<std::string_view> SplitPath(std::string_view path);
 
-// True for names that ndlfs keeps for its own files in the folder of an entity:
-// .ndl.yaml, .source, error.txt, preview.png, thumbnail.png, index.html, table.csv, and every
-// name that begins with "data.", "data[", "values." or "values[".
-bool IsReservedFileName(std::string_view file_name);
-
 // The file name of an entity. Different names have different file names.
 //   - `/` and NUL become %2F and %00; "." and ".." become %2E and %2E%2E.
 //   - A % before two hexadecimal digits becomes %25.
-//   - The first byte of a reserved name is escaped.
+//   - The first byte of a reserved name (model/reserved_names.h) is escaped.
 //   - A name whose file name would be longer than 255 bytes, or looks like a
 //     shortened one, is cut and ends in `~` and 16 hexadecimal digits: a hash
 //     of the whole name.

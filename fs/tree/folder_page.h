@@ -6,11 +6,12 @@
 
 #include "fs/tree/mount_context.h"
 #include "model/error.h"
+#include "model/reserved_names.h"
 
 namespace ndlfs::fs {
 
 // The name of the pages.
-inline constexpr std::string_view kPageName = "index.html";
+inline constexpr std::string_view kPageName = model::kPageFileName;
 
 // The page of a plain directory of the source: links to the pages of its stores and folders,
 // and to its files, with their sizes. Looks at each of the first 1,000 entries; the page says

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@
 #include "backends/format/hierarchy.h"
 #include "backends/store/permissions.h"
 #include "fs/tree/freshness.h"
-#include "fs/view/elements/view.h"
+#include "fs/view/elements/view_node.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
@@ -40,11 +41,11 @@ struct EntityPart {
   std::shared_ptr<const LaterElements> later;
 };
 
-// One version of a file of an entity. Immutable, except for facts that reads of the view find
-// out, such as its size.
+// One version of a file, or of a small tree of files, of an entity. Immutable, except for facts
+// that reads of the view find out, such as its size.
 struct EntityView {
   std::string name;  // its true name, not an alias
-  ViewPtr view;
+  ViewNode node;
   // Files of the same name and generation have the same bytes.
   uint64_t generation = 0;
   // The other entities that were loaded for the file; the names in each group that was listed
@@ -60,7 +61,14 @@ struct EntityView {
   std::shared_ptr<const std::atomic<uint64_t>> held_later_bytes;
   // When the parts that the view does not hold were last compared.
   mutable std::atomic<Freshness::Time> looked_at{Freshness::Time()};
+  // A read has found that something has changed.
+  mutable std::atomic<bool> is_outdated{false};
 
+  // Set if it has turned out that there is no such file.
+  std::optional<model::Error> refusal() const {
+    const ViewPtr file = FileOf(node);
+    return file ? file->refusal() : std::nullopt;
+  }
   uint64_t parts_bytes() const {
     return most_parts_bytes - later_bytes + (held_later_bytes ? held_later_bytes->load() : 0);
   }
@@ -103,7 +111,7 @@ class KeptViews {
     const model::MutexLock lock(mutex_);
     uint64_t bytes = 0;
     for (const EntityViewPtr& kept : views_) {
-      bytes += kept->view->held_bytes() + kept->parts_bytes();
+      bytes += HeldBytes(kept->node) + kept->parts_bytes();
     }
     return bytes;
   }
@@ -121,7 +129,7 @@ class KeptViews {
     size_t kept = 0;
     uint64_t bytes = 0;
     for (; kept < views_.size() && kept < kMost; ++kept) {
-      if (kept != 0) bytes += views_[kept]->view->held_bytes();
+      if (kept != 0) bytes += HeldBytes(views_[kept]->node);
       if (bytes > kMostBytes) break;
     }
     while (views_.size() > kept) {

@@ -12,8 +12,10 @@
 #include "fs/tree/store_attributes.h"
 #include "fs/tree/store_views.h"
 #include "fs/tree/view_file.h"
+#include "fs/tree/view_folder.h"
 #include "fs/tree/xattr.h"
 #include "model/path_name.h"
+#include "model/reserved_names.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -23,8 +25,8 @@ using backends::Permissions;
 using model::IoError;
 using StorePtr = std::shared_ptr<MountedStore>;
 
-constexpr std::string_view kDocumentName = ".ndl.yaml";
-constexpr std::string_view kSourceName = ".source";
+constexpr std::string_view kDocumentName = model::kDocumentFileName;
+constexpr std::string_view kSourceName = model::kSourceLinkName;
 
 size_t DepthOf(std::string_view path) {
   const auto parts = model::SplitPath(path.starts_with('/') ? path : "/" + std::string(path));
@@ -192,12 +194,13 @@ class EntityFolder final : public DirectoryNode {
   model::Result<ListedFile> DescribeDocument(const Entity& entity) const;
   model::Result<TreeNodePtr> FindError(const Entity& entity) const;
   model::Result<TreeNodePtr> FindByName(const EntityPtr& entity, std::string_view name) const;
-  model::Result<TreeNodePtr> FindViewFile(const EntityPtr& entity, std::string_view name) const;
+  model::Result<TreeNodePtr> FindViewNode(const EntityPtr& entity, std::string_view name) const;
   std::string Stem() const;
   model::Result<TreeNodePtr> FindChild(std::string_view name) const;
   model::Result<std::string> NameOf(std::string_view file_name) const;
   bool IsGroupOfTrueName(const std::vector<std::string>& names,
                          std::string_view file_name) const;
+  bool IsGroup(std::string_view true_name) const;
   FileStatus StatusOf(const std::string& path) const;
   TreeNodePtr MakeLink(const std::string& path, const backends::Link& link) const;
   model::Result<std::vector<DirectoryEntry>> ListEntries() const;
@@ -216,6 +219,10 @@ bool IsShown(const model::Error& error) { return error.code() != model::ErrorCod
 
 bool IsNotFound(const model::Result<TreeNodePtr>& found) {
   return !found && found.error().code() == model::ErrorCode::kNotFound;
+}
+
+bool IsFolder(const model::Result<TreeNodePtr>& found) {
+  return found && std::dynamic_pointer_cast<const DirectoryNode>(*found) != nullptr;
 }
 
 model::Result<std::shared_ptr<const EntityFolder>> EntityFolder::OfCaller() const {
@@ -284,27 +291,24 @@ model::Result<ListedFile> EntityFolder::DescribeDocument(const Entity& entity) c
 model::Result<TreeNodePtr> EntityFolder::FindByName(const EntityPtr& entity,
                                                     std::string_view name) const {
   if (model::IsReservedFileName(name)) {
-    auto file = FindViewFile(entity, name);
-    return entity->is_group() && IsNotFound(file) ? FindChild(name) : file;
+    auto view = FindViewNode(entity, name);
+    if (!entity->is_group()) return view;
+    return IsNotFound(view) || (IsFolder(view) && IsGroup(name)) ? FindChild(name) : view;
   }
   model::Result<TreeNodePtr> child = model::NotFound("{}", name);
   if (entity->is_group()) child = FindChild(name);
   if (!IsNotFound(child)) return child;
-  // "cells.ome.tif" of "cells.ome.zarr".
-  constexpr std::string_view kOmeTiff = "ome.tif";
-  if (entity->is_group() && name == WithExtension(Stem(), kOmeTiff)) {
-    return FindViewFile(entity, "data." + std::string(kOmeTiff));
-  }
-  const std::string view = ResolveAlias(Stem(), name);
-  return view.empty() ? child : FindViewFile(entity, view);
+  const std::string view =
+      entity->is_group() ? ResolveGroupAlias(Stem(), name) : ResolveAlias(Stem(), name);
+  return view.empty() ? child : FindViewNode(entity, view);
 }
 
-model::Result<TreeNodePtr> EntityFolder::FindViewFile(const EntityPtr& entity,
+model::Result<TreeNodePtr> EntityFolder::FindViewNode(const EntityPtr& entity,
                                                       std::string_view name) const {
   constexpr size_t kMostBytes = 255;  // NAME_MAX; the kernel lets longer ones through
   if (name.size() > kMostBytes) return IoError(ENAMETOOLONG, model::Quote(name));
   NDLFS_TRY(auto view, FindView(store_, entity, name));
-  return MakeViewFile(context_, store_, entity, std::move(view));
+  return MakeViewNode(context_, store_, entity, std::move(view));
 }
 
 // The name of this folder; at the top without the extension of the store.
@@ -350,7 +354,8 @@ std::optional<ListedFile> EntityFolder::FindListed(std::string_view name) const 
   }
   const auto view = FindView(store_, *entity, name);
   if (!view) return std::nullopt;
-  const auto size = (*view)->view->size();
+  const ViewPtr file = FileOf((*view)->node);
+  const auto size = file ? file->size() : std::nullopt;
   if (!size) return std::nullopt;
   return DescribeViewFile(**entity, FileAttributes(*store_, **entity, **view), size,
                           view->get());
@@ -400,12 +405,20 @@ model::Result<std::string> EntityFolder::NameOf(std::string_view file_name) cons
 }
 
 // An archive of `data.zarr` has a group of that name. It is also found by this name, because no
-// file in the folder of a group can have it. The true name of an array could be that of a view.
+// file in the folder of a group can have it, and it comes before a view that is a folder. The
+// true name of an array could be that of a view.
 bool EntityFolder::IsGroupOfTrueName(const std::vector<std::string>& names,
                                      std::string_view file_name) const {
   if (std::find(names.begin(), names.end(), file_name) == names.end()) return false;
   const auto entity = store_->Get(model::JoinPath(path_, file_name));
   return entity && (*entity)->is_group();
+}
+
+bool EntityFolder::IsGroup(std::string_view true_name) const {
+  const auto hierarchy = store_->Hierarchy();
+  if (!hierarchy) return false;
+  const auto names = (*hierarchy)->List(path_);
+  return names && IsGroupOfTrueName(*names, true_name);
 }
 
 TreeNodePtr EntityFolder::MakeLink(const std::string& path, const backends::Link& link) const {
@@ -446,7 +459,8 @@ model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
       NDLFS_TRY(children, hierarchy->List(path_), store_->Describe() + path_);
     }
     for (const ViewName& file : ListShownViews(store_, *entity, children)) {
-      if (!file.refusal) add_file(file.name);
+      if (file.refusal) continue;
+      entries.push_back({file.name, file.is_directory ? mode_t{S_IFDIR} : mode_t{S_IFREG}});
     }
     ListGroup(*hierarchy, children, entries);
   }
@@ -530,7 +544,10 @@ model::Result<TreeNodePtr> MakeStoreFile(MountContext& context,
     if (!reasons.empty()) context.problems.Report(model::OneLine(reasons));
   }
   if (!view) return model::Propagate(std::move(view).error());
-  return MakeViewFile(context, std::move(store), std::move(entity), *std::move(view));
+  ViewPtr file = FileOf((*view)->node);
+  if (file == nullptr) return model::NotFound("{}", name);
+  return MakeViewFile(context, std::move(store), std::move(entity), *std::move(view),
+                      std::move(file), {});
 }
 
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder) {

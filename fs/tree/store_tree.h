@@ -11,11 +11,12 @@
 
 #include "fs/tree/mount_context.h"
 #include "fs/tree/tree_node.h"
+#include "model/reserved_names.h"
 
 namespace ndlfs::fs {
 
 // The file in the folder of a store that tells its problems. It may appear at any time.
-inline constexpr std::string_view kErrorName = "error.txt";
+inline constexpr std::string_view kErrorName = model::kErrorFileName;
 
 // The folder of the store. Opens nothing.
 TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store);

@@ -291,6 +291,8 @@ Result<bool> IsCurrent(const StorePtr& store, const EntityView& view) {
   NDLFS_TRY(const auto hierarchy, store->Hierarchy());
   const Freshness::Time looked_at = store->looked_at();
   const bool is_fresh = store->services().freshness.Holds(view.looked_at);
+  // Each of the many files in a tree asks.
+  if (is_fresh && DirectoryOf(view.node) && !view.is_outdated) return true;
   for (const EntityPart& part : view.parts) {
     const EntityPtr held = part.later ? part.later->entity() : part.held;
     if (part.later && held == nullptr) {
@@ -365,7 +367,7 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
     NDLFS_TRY(const bool unchanged, IsUnchanged(store, *kept));
     if (!unchanged) kept = nullptr;
   }
-  const auto refusal = kept ? kept->view->refusal() : file->refusal;
+  const auto refusal = kept ? kept->refusal() : file->refusal;
   if (refusal) return Refuse(*store, *entity, *file, *refusal);
   if (kept) {
     store->Touch(entity);
@@ -379,7 +381,11 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   if (!view && view.error().is_of_system()) {
     return model::Propagate(std::move(view).error(), NameOf(*store, *entity, file->name));
   }
-  made->view = view ? *std::move(view) : std::make_shared<const RefusedView>(view.error());
+  if (view) {
+    made->node = *std::move(view);
+  } else {
+    made->node = std::make_shared<const RefusedView>(view.error());
+  }
   parts.MoveTo(*entity, *made);
   if (made->parts.size() >= kManyViewParts) backends::GiveBackFreeMemory();
   kept = entity->views->Keep(std::move(made));
@@ -422,7 +428,7 @@ std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const Entit
   }
   for (ViewName& file : names) {
     const auto kept = entity->views->Find(file.name);
-    if (kept && !file.refusal) file.refusal = kept->view->refusal();
+    if (kept && !file.refusal) file.refusal = kept->refusal();
   }
   return names;
 }
@@ -465,6 +471,21 @@ Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
   }
   return FindWith(*services.array_views, to_find, InputOf(store, *entity, parts), store, entity,
                   name, *parts);
+}
+
+Result<FoundView> FindViewAgain(const StorePtr& store, const std::string& path,
+                                const std::string& name, const std::string& below) {
+  const auto find = [&]() -> Result<FoundView> {
+    NDLFS_TRY(EntityPtr entity, store->Get(path));
+    NDLFS_TRY(EntityViewPtr made, FindView(store, entity, name));
+    NDLFS_TRY(ViewNode node, FindBelow(made->node, below));
+    return FoundView{std::move(entity), std::move(made), std::move(node)};
+  };
+  auto found = find();
+  if (!found && found.error().code() == model::ErrorCode::kNotFound) {
+    return model::HasChanged(path);
+  }
+  return found;
 }
 
 bool MayHaveView(const StorePtr& store, const EntityPtr& entity, std::string_view name) {

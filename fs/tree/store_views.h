@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +35,20 @@ std::vector<ViewName> ListShownViews(const std::shared_ptr<MountedStore>& store,
 // array. For a view of a group, may read the metadata of objects below it.
 model::Result<EntityViewPtr> FindView(const std::shared_ptr<MountedStore>& store,
                                       const EntityPtr& entity, std::string_view name);
+
+// A view that was found before, as it is now, and what was found in it.
+struct FoundView {
+  EntityPtr entity;
+  EntityViewPtr made;
+  ViewNode node;  // at the path in the view
+};
+
+// Finds the view `name`, a true name, of the object at `path` once more, and in it what is at
+// the path `below` (empty: the view itself). kStale if there is no such thing any more: it has
+// to be looked up again.
+model::Result<FoundView> FindViewAgain(const std::shared_ptr<MountedStore>& store,
+                                       const std::string& path, const std::string& name,
+                                       const std::string& below);
 
 // Whether the entity is of the kind that has the view `name`, without making it. FindView() may
 // still refuse that view.

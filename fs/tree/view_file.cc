@@ -58,23 +58,27 @@ uint64_t FactsOf(const Entity& entity, const Attributes& attributes,
 
 class ViewHandle final : public FileHandle {
  public:
-  ViewHandle(StorePtr store, EntityPtr entity, EntityViewPtr made,
+  // `whole` is `found.made`, or a file in it.
+  ViewHandle(StorePtr store, FoundView found, const ViewPtr& whole,
              cache::Prefetcher& prefetcher)
       : store_(std::move(store)),
-        name_(entity->is_group() ? NameOfFile(*store_, entity->path, made->name)
-                                 : NameOfEntity(*store_, entity->path)),
-        entity_(std::move(entity)),
-        made_(std::move(made)),
-        view_(made_->view->ForReader(prefetcher)) {
-    if (view_ == nullptr) view_ = made_->view;
+        name_(found.entity->is_group()
+                  ? NameOfFile(*store_, found.entity->path, found.made->name)
+                  : NameOfEntity(*store_, found.entity->path)),
+        entity_(std::move(found.entity)),
+        made_(std::move(found.made)),
+        view_(whole->ForReader(prefetcher)) {
+    if (view_ == nullptr) view_ = whole;
   }
 
   model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
     auto count = view_->Read(offset, out);
     if (count) return count;
+    if (count.error().code() == model::ErrorCode::kStale) made_->is_outdated = true;
     // Chunks of a store that has taken the place of this one need not fit.
     if (count.error().code() == model::ErrorCode::kCorrupt &&
         IsOutdated(*store_, *entity_, *made_)) {
+      made_->is_outdated = true;
       return model::HasChanged(name_);
     }
     entity_->NoteFailure(name_, count.error());
@@ -84,9 +88,8 @@ class ViewHandle final : public FileHandle {
   // The index of a store lives as long as its arrays, so it counts, too. If the store is no
   // longer open, nobody knows how large the index is.
   KeptObjects kept() const override {
-    KeptObjects objects = {
-        {made_.get(), made_->view->most_held_bytes() + made_->most_parts_bytes},
-        {entity_.get(), entity_->held_bytes}};
+    KeptObjects objects = {{made_.get(), MostHeldBytes(made_->node) + made_->most_parts_bytes},
+                           {entity_.get(), entity_->held_bytes}};
     const HierarchyPtr hierarchy = entity_->loaded_from.lock();
     if (hierarchy) objects.push_back({hierarchy.get(), hierarchy->held_bytes()});
     return objects;
@@ -100,24 +103,27 @@ class ViewHandle final : public FileHandle {
   ViewPtr view_;
 };
 
-// One version of a view: stands for its generation.
+// One version of a view, or of a file in it: stands for its generation.
 class ViewFile final : public TreeNode {
  public:
-  ViewFile(MountContext& context, StorePtr store, EntityPtr entity, EntityViewPtr made)
+  ViewFile(MountContext& context, StorePtr store, EntityPtr entity, EntityViewPtr made,
+           ViewPtr view, std::string below)
       : context_(context),
         store_(std::move(store)),
         path_(entity->path),
         name_(made->name),
+        below_(std::move(below)),
         attributes_(FileAttributes(*store_, *entity, *made)),
-        facts_(FactsOf(*entity, attributes_, made->view->size(), made.get())),
-        size_(made->view->size()),
+        facts_(FactsOf(*entity, attributes_, view->size(), made.get())),
+        size_(view->size()),
         generation_(made->generation) {
-    if (!size_) unsized_ = {std::move(entity), std::move(made)};
+    if (!size_) unsized_ = {std::move(entity), std::move(made), std::move(view)};
   }
 
   Relation Compare(const Object& fresh) const override {
     const auto* other = dynamic_cast<const ViewFile*>(&fresh);
-    const bool same = other != nullptr && other->name_ == name_ && IsListedAs(other->version());
+    const bool same = other != nullptr && other->name_ == name_ && other->below_ == below_ &&
+                      IsListedAs(other->version());
     return same ? Relation::kSame : Relation::kDifferent;
   }
 
@@ -134,35 +140,29 @@ class ViewFile final : public TreeNode {
   }
   Cost StatCost() const override {
     constexpr uint64_t kAsARead = uint64_t{4} << 20;
-    EntityViewPtr made;
+    ViewPtr view;
     {
       const model::MutexLock lock(mutex_);
       if (size_) return Cost::kNothing;
-      made = unsized_.made;
+      view = unsized_.view;
     }
-    return made->view->scan_bytes() <= kAsARead ? Cost::kRead : Cost::kScan;
+    return view->scan_bytes() <= kAsARead ? Cost::kRead : Cost::kScan;
   }
 
   model::Result<OpenedFile> Open() override {
     NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
-    auto entity = store->Get(path_);
-    if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {
+    NDLFS_TRY(FoundView found, FindViewAgain(store, path_, name_, below_));
+    const ViewPtr view = FileOf(found.node);
+    if (view == nullptr || !IsThisVersion(*found.entity, *found.made, *view)) {
       return model::HasChanged(path_);
     }
-    if (!entity) return model::Propagate(std::move(entity).error());
-    auto made = FindView(store, *entity, name_);
-    if (!made && made.error().code() == model::ErrorCode::kNotFound) {
-      return model::HasChanged(path_);
-    }
-    if (!made) return model::Propagate(std::move(made).error());
-    if (!IsThisVersion(**entity, **made)) return model::HasChanged(path_);
     // Takes a scan only if the view whose size was found is no longer kept.
-    const model::Result<uint64_t> size = (*made)->view->FindSize();
-    if (!size) return SizeFailure(**entity, **made, size.error());
+    const model::Result<uint64_t> size = view->FindSize();
+    if (!size) return SizeFailure(*found.entity, *found.made, *view, size.error());
     NDLFS_TRY(const uint64_t known, Size());
     if (*size != known) return model::HasChanged(path_);
     return OpenedFile{
-        std::make_shared<const ViewHandle>(store, *entity, *made, context_.prefetcher)};
+        std::make_shared<const ViewHandle>(store, std::move(found), view, context_.prefetcher)};
   }
 
  private:
@@ -170,6 +170,7 @@ class ViewFile final : public TreeNode {
   struct Unsized {
     EntityPtr entity;
     EntityViewPtr made;
+    ViewPtr view;
   };
 
   model::Result<uint64_t> Size() const EXCLUDES(mutex_) {
@@ -181,8 +182,10 @@ class ViewFile final : public TreeNode {
     }
     const auto& ledger = unsized.entity->ledger;
     const uint64_t unnoted = ledger ? ledger->unnoted_reads() : 0;
-    const model::Result<uint64_t> size = unsized.made->view->FindSize();
-    if (!size) return SizeFailure(*unsized.entity, *unsized.made, size.error());
+    const model::Result<uint64_t> size = unsized.view->FindSize();
+    if (!size) {
+      return SizeFailure(*unsized.entity, *unsized.made, *unsized.view, size.error());
+    }
     // The array was decoded just now, however many files that took. The kernel looks the file
     // up once more before it opens it.
     if (ledger && ledger->unnoted_reads() != unnoted) {
@@ -194,14 +197,14 @@ class ViewFile final : public TreeNode {
     unsized_ = {};
     return *size;
   }
-  model::Failure SizeFailure(const Entity& entity, const EntityView& made,
+  model::Failure SizeFailure(const Entity& entity, const EntityView& made, const View& view,
                              const model::Error& error) const {
     const std::string name = NameOfFile(*store_, path_, name_);
     if (error.code() == model::ErrorCode::kCorrupt && IsOutdated(*store_, entity, made)) {
       return model::HasChanged(name);
     }
     entity.NoteFailure(name, error);
-    if (made.view->refusal()) return model::NotFound("{}", name);
+    if (view.refusal()) return model::NotFound("{}", name);
     return model::Propagate(error, name);
   }
 
@@ -212,13 +215,13 @@ class ViewFile final : public TreeNode {
   // The entity may have been dropped from memory since the lookup, and read again. That one
   // will do as long as the kernel has no page of the file. It will not if its permissions are
   // others: the kernel has let the reader in by the old ones.
-  bool IsThisVersion(const Entity& entity, const EntityView& made) {
+  bool IsThisVersion(const Entity& entity, const EntityView& made, const View& view) {
     const Attributes now = FileAttributes(*store_, entity, made);
     if (now.mode != attributes_.mode || now.uid != attributes_.uid ||
         now.gid != attributes_.gid) {
       return false;
     }
-    const uint64_t facts = FactsOf(entity, now, made.view->size(), &made);
+    const uint64_t facts = FactsOf(entity, now, view.size(), &made);
     model::MutexLock lock(mutex_);
     if (made.generation != generation_) {
       // Where only decoding tells, it is asked for at a new lookup.
@@ -232,7 +235,8 @@ class ViewFile final : public TreeNode {
   MountContext& context_;
   const StorePtr store_;
   const std::string path_;
-  const std::string name_;       // the true one
+  const std::string name_;       // of the view: the true one
+  const std::string below_;      // the path in a view that is a directory
   const Attributes attributes_;  // without the size
   const uint64_t facts_;
   mutable model::Mutex mutex_;
@@ -254,9 +258,9 @@ ListedFile DescribeViewFile(const Entity& entity, const Attributes& attributes,
 }
 
 TreeNodePtr MakeViewFile(MountContext& context, StorePtr store, EntityPtr entity,
-                         EntityViewPtr made) {
+                         EntityViewPtr made, ViewPtr view, std::string below) {
   return std::make_shared<ViewFile>(context, std::move(store), std::move(entity),
-                                    std::move(made));
+                                    std::move(made), std::move(view), std::move(below));
 }
 
 }  // namespace ndlfs::fs

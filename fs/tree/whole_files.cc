@@ -188,7 +188,8 @@ void WholeFiles::FindObjects(MountContext& context, NamedStore& named) {
   if (is_one && !named.objects.empty()) named.objects = {"/"};
   std::erase_if(named.objects, [&](const std::string& object) {
     const auto entity = (*store)->Get(object);
-    if (!entity || !MayHaveView(*store, *entity, "data." + context.as)) return true;
+    if (!entity || !MayHaveView(*store, *entity, ViewPath::Whole(context.as).Name()))
+      return true;
     const bool has_failed = HasFailed(context, {named.path, object});
     named.stays_folder = named.stays_folder || has_failed;
     return has_failed;
@@ -285,7 +286,8 @@ Result<TreeNodePtr> WholeFiles::Find(MountContext& context, const WholeFile& fil
   }
   NDLFS_TRY(auto store, context.catalog.Find(file.store_path, *status));
   if (!store) return model::NotFound("{}", file.store_path);
-  auto node = MakeStoreFile(context, std::move(store), file.object, "data." + context.as);
+  auto node =
+      MakeStoreFile(context, std::move(store), file.object, ViewPath::Whole(context.as).Name());
   if (!node && node.error().code() == model::ErrorCode::kNotFound) {
     const model::MutexLock lock(mutex_);
     failed_.emplace(file.store_path, file.object);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/all_views.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -15,7 +13,6 @@
 #ifdef NDLFS_WITH_PNG
 #include "fs/view/picture/views.h"
 #endif
-#include "model/path_name.h"
 
 namespace ndlfs::fs {
 
@@ -24,7 +21,7 @@ std::span<const ArrayViewKind* const> ArrayViewKinds() {
       &kNpyView,       &kRawView,       &kTextView,      &kJsonlView,   &kEnviView,
       &kShortEnviView, &kNrrdView,      &kMetaImageView, &kVrtView,     &kXdmfView,
       &kBovView,       &kGradsView,     &kTiffView,      &kFitsView,    &kNiftiView,
-      &kFortranView,   &kValuesCsvView, &kTableView,     &kDataCsvView,
+      &kFortranView,   &kValuesCsvView, &kTableView,     &kDataCsvView, &kZarrArrayView,
 #ifdef NDLFS_WITH_PNG
       &kPreviewView,   &kThumbnailView,
 #endif
@@ -39,8 +36,8 @@ std::span<const GroupViewKind* const> GroupViewKinds() {
 #ifdef NDLFS_WITH_HDF5
       &kHdf5View,
 #endif
-      &kOmeTiffView,      &kGroupValuesCsvView, &kGroupTableView,
-      &kGroupDataCsvView, &kGroupPageView,
+      &kZarrGroupView,  &kOmeTiffView,      &kGroupValuesCsvView,
+      &kGroupTableView, &kGroupDataCsvView, &kGroupPageView,
   };
   return kKinds;
 }
@@ -57,28 +54,6 @@ const GroupViewProvider& GroupViews() {
   static const GroupPartProvider parts(kinds);
   static const JoinedProvider<GroupInput> all({&kinds, &parts});
   return all;
-}
-
-std::string ResolveAlias(std::string_view stem, std::string_view name) {
-  if (stem.empty() || !name.starts_with(stem) || model::IsReservedFileName(name)) return {};
-  const std::string_view rest = name.substr(stem.size());
-  if (!rest.starts_with('.') && !rest.starts_with('[')) return {};
-  return "data" + std::string(rest);
-}
-
-std::string_view StemOf(std::string_view file_name) {
-  const size_t dot = file_name.rfind('.');
-  return dot == 0 ? file_name : file_name.substr(0, dot);
-}
-
-std::string WithExtension(std::string_view name, std::string_view extension) {
-  const std::string_view first = extension.substr(0, extension.find('.'));
-  const bool has_several = first.size() < extension.size();
-  const std::string ending = '.' + std::string(first);
-  if (has_several && name.size() > ending.size() && name.ends_with(ending)) {
-    name.remove_suffix(ending.size());
-  }
-  return fmt::format("{}.{}", name, extension);
 }
 
 std::vector<std::string_view> ShortViewNames() {

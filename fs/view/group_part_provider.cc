@@ -10,6 +10,7 @@
 
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/slice_text.h"
+#include "fs/view/base/view_path.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -18,15 +19,13 @@ namespace {
 using model::Quote;
 using model::Result;
 
-constexpr std::string_view kBegin = "data[";
-constexpr std::string_view kEnd = "].nc";
-constexpr std::string_view kWhole = "data.nc";
+constexpr std::string_view kExtension = "nc";
 
-// The text between the brackets; nullopt for other names.
-std::optional<std::string_view> SliceIn(std::string_view name) {
-  if (name.size() < kBegin.size() + kEnd.size()) return std::nullopt;
-  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return std::nullopt;
-  return name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
+// What stands between the brackets; nullopt for other names.
+std::optional<std::string> SliceIn(std::string_view name) {
+  const auto path = ViewPath::Parse(name);
+  const bool is_part = path && path->stem == ViewPath::Stem::kData;
+  return is_part && path->extension == kExtension ? path->Brackets() : std::nullopt;
 }
 
 // One item of a slice, and what it has meant for the arrays so far.
@@ -178,18 +177,20 @@ std::optional<ViewName> GroupPartProvider::Find(const GroupInput& group,
   auto cuts = Cuts::Find(group, *slice);
   if (!cuts) return ViewName{std::string(name), false, std::move(cuts).error()};
   const std::string text = cuts->Text();
-  auto file = files_.Find(CutGroup(group, *std::move(cuts)), kWhole);
+  ViewPath path = ViewPath::Whole(kExtension);
+  auto file = files_.Find(CutGroup(group, *std::move(cuts)), path.Name());
   if (!file) return std::nullopt;
-  file->name = std::string(kBegin) + text + std::string(kEnd);
+  path.slice = text;
+  file->name = path.Name();
   file->is_listed = false;
   return file;
 }
 
-Result<ViewPtr> GroupPartProvider::Make(const GroupInput& group, std::string_view name) const {
+Result<ViewNode> GroupPartProvider::Make(const GroupInput& group, std::string_view name) const {
   const auto slice = SliceIn(name);
   if (!slice) return model::NotFound("{}", name);
   NDLFS_TRY(Cuts cuts, Cuts::Find(group, *slice));
-  return files_.Make(CutGroup(group, std::move(cuts)), kWhole);
+  return files_.Make(CutGroup(group, std::move(cuts)), ViewPath::Whole(kExtension).Name());
 }
 
 }  // namespace ndlfs::fs

@@ -16,7 +16,7 @@ class GroupPartProvider final : public GroupViewProvider {
 
   std::vector<ViewName> Names(const GroupInput&) const override { return {}; }
   std::optional<ViewName> Find(const GroupInput& group, std::string_view name) const override;
-  model::Result<ViewPtr> Make(const GroupInput& group, std::string_view name) const override;
+  model::Result<ViewNode> Make(const GroupInput& group, std::string_view name) const override;
 
  private:
   const GroupViewProvider& files_;

@@ -9,38 +9,25 @@
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/slice_text.h"
 #include "fs/view/base/unpacked.h"
+#include "fs/view/base/view_path.h"
 
 namespace ndlfs::fs {
 namespace {
 
 using model::Result;
 
-constexpr std::string_view kText = ".txt";
-constexpr std::string_view kTable = ".csv";
+constexpr std::string_view kText = "txt";
+constexpr std::string_view kTable = "csv";
 
-// A name in its parts: "values", "0,3:9", ".npy".
-struct PartName {
-  bool is_unpacked;
-  std::optional<std::string_view> slice;
-  std::string_view extension;
-
-  std::string Stem() const { return is_unpacked ? "values" : "data"; }
-  UnpackedForm Form() const {
-    return extension == kText ? UnpackedForm::kText : UnpackedForm::kNumbers;
-  }
-};
+UnpackedForm FormOf(std::string_view extension) {
+  return extension == kText ? UnpackedForm::kText : UnpackedForm::kNumbers;
+}
 
 // nullopt for other names, and those of the whole array as it is stored.
-std::optional<PartName> SplitName(std::string_view name) {
-  const bool is_unpacked = name.starts_with("values");
-  if (!is_unpacked && !name.starts_with("data")) return std::nullopt;
-  const size_t begin = is_unpacked ? 6 : 4;
-  const std::string_view rest = name.substr(begin);
-  if (is_unpacked && rest.starts_with('.')) return PartName{true, std::nullopt, rest};
-  if (!rest.starts_with('[')) return std::nullopt;
-  const size_t end = rest.rfind("].");
-  if (end == std::string_view::npos) return std::nullopt;
-  return PartName{is_unpacked, rest.substr(1, end - 1), rest.substr(end + 1)};
+std::optional<ViewPath> ParsePart(std::string_view name) {
+  auto path = ViewPath::Parse(name);
+  if (path && path->is_whole()) path.reset();
+  return path;
 }
 
 // A part, and which of its files is meant.
@@ -49,18 +36,21 @@ struct Part {
   std::string file_name;  // "data.npy"
 };
 
-Result<Part> Cut(const ArrayInput& whole, const PartName& name) {
+Result<Part> Cut(const ArrayInput& whole, const ViewPath& path) {
+  const bool is_unpacked = path.stem == ViewPath::Stem::kValues;
   // A table makes the values of its columns itself.
-  const bool is_table = name.extension == kTable;
-  Part part{whole, (is_table ? name.Stem() : "data") + std::string(name.extension)};
-  std::string stem = name.Stem();
-  if (name.slice) {
-    NDLFS_TRY(Selection selection, ParseSlice(whole, *name.slice));
+  const bool is_table = path.extension == kTable;
+  ViewPath file = ViewPath::Whole(path.extension);
+  if (is_table) file.stem = path.stem;
+  Part part{whole, file.Name()};
+  std::string stem(path.StemText());
+  if (const auto slice = path.Brackets()) {
+    NDLFS_TRY(Selection selection, ParseSlice(whole, *slice));
     stem += fmt::format("[{}]", FormatSelection(selection, whole.shape));
     part.input = MakePart(whole, std::move(selection));
   }
-  if (name.is_unpacked && !is_table) {
-    auto values = MakeUnpacked(part.input, name.Form());
+  if (is_unpacked && !is_table) {
+    auto values = MakeUnpacked(part.input, FormOf(path.extension));
     if (!values)
       return model::NotFound(
           "no numbers, or attributes such as scale_factor that cannot be understood");
@@ -79,11 +69,10 @@ std::vector<ViewName> PartProvider::Names(const ArrayInput& input) const {
     const auto values = MakeUnpacked(input, form);
     if (!values) continue;
     for (ViewName& file : files_.Names(*values)) {
-      if (!file.name.starts_with("data.")) continue;
-      const std::string_view extension = std::string_view(file.name).substr(4);  // "data"
-      const bool is_text = extension == kText;
-      if (is_text != (form == UnpackedForm::kText)) continue;
-      names.push_back({"values" + std::string(extension), false, std::move(file.refusal)});
+      auto path = ViewPath::Parse(file.name);
+      if (!path || !path->is_whole() || FormOf(path->extension) != form) continue;
+      path->stem = ViewPath::Stem::kValues;
+      names.push_back({path->Name(), false, std::move(file.refusal), file.is_directory});
     }
   }
   return names;
@@ -98,22 +87,22 @@ std::vector<ViewName> PartProvider::Listed(const ArrayInput& input,
 
 std::optional<ViewName> PartProvider::Find(const ArrayInput& input,
                                            std::string_view name) const {
-  const auto split = SplitName(name);
-  if (!split || input.reader == nullptr) return std::nullopt;
-  auto part = Cut(input, *split);
-  if (!part && !split->slice) return std::nullopt;
+  const auto path = ParsePart(name);
+  if (!path || input.reader == nullptr) return std::nullopt;
+  auto part = Cut(input, *path);
+  if (!part && !path->has_brackets()) return std::nullopt;
   if (!part) return ViewName{std::string(name), false, std::move(part).error()};
   auto file = files_.Find(part->input, part->file_name);
   if (!file) return std::nullopt;
-  file->name = part->input.stem + std::string(split->extension);
+  file->name = part->input.stem + '.' + path->extension;
   file->is_listed = false;
   return file;
 }
 
-Result<ViewPtr> PartProvider::Make(const ArrayInput& input, std::string_view name) const {
-  const auto split = SplitName(name);
-  if (!split || input.reader == nullptr) return model::NotFound("{}", name);
-  NDLFS_TRY(const Part part, Cut(input, *split));
+Result<ViewNode> PartProvider::Make(const ArrayInput& input, std::string_view name) const {
+  const auto path = ParsePart(name);
+  if (!path || input.reader == nullptr) return model::NotFound("{}", name);
+  NDLFS_TRY(const Part part, Cut(input, *path));
   return files_.Make(part.input, part.file_name);
 }
 

@@ -18,7 +18,7 @@ class PartProvider final : public ArrayViewProvider {
   std::vector<ViewName> Listed(const ArrayInput& input,
                                const ListedViews& listed) const override;
   std::optional<ViewName> Find(const ArrayInput& input, std::string_view name) const override;
-  model::Result<ViewPtr> Make(const ArrayInput& input, std::string_view name) const override;
+  model::Result<ViewNode> Make(const ArrayInput& input, std::string_view name) const override;
 
  private:
   const ArrayViewProvider& files_;

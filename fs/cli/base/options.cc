@@ -448,7 +448,8 @@ std::span<const MountOption> AllMountOptions() { return kMountOptions; }
 static std::vector<std::string_view> GroupViewNames() {
   std::vector<std::string_view> names;
   for (const GroupViewKind* kind : GroupViewKinds()) {
-    if (kind->file_name.starts_with("data.")) names.push_back(ShortName(kind->file_name));
+    const bool holds_data = ViewPath::Parse(kind->file_name).has_value();
+    if (holds_data && !kind->is_directory) names.push_back(ShortName(kind->file_name));
   }
   return names;
 }

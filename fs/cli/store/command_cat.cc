@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -35,6 +36,7 @@ struct CatArguments {
   std::string store;
   std::optional<std::string> path;
   std::string view;           // empty: the first view that the array has
+  std::string below;          // of a view that is a directory: the path of a file in it
   std::string slice;          // of an array; empty: all of it
   MountOptions options = {};  // those about URLs
 };
@@ -104,15 +106,18 @@ bool IsText(std::span<const ViewKind<Input>* const> kinds, std::string_view file
   });
 }
 bool IsText(std::string_view file_name) {
-  if (file_name.starts_with("values.")) {
-    return IsText("data." + std::string(file_name.substr(file_name.find('.') + 1)));
+  if (const auto path = ViewPath::Parse(file_name); path && !path->has_brackets()) {
+    const std::string whole = ViewPath::Whole(path->extension).Name();
+    return IsText(ArrayViewKinds(), whole) || IsText(GroupViewKinds(), whole);
   }
   return IsText(ArrayViewKinds(), file_name) || IsText(GroupViewKinds(), file_name);
 }
 
 // Control characters among the bytes would change how a terminal works.
-model::Result<void> CheckSuits(const ViewName& chosen, std::span<const ViewName> names) {
-  if (IsText(chosen.name) || ::isatty(STDOUT_FILENO) != 1) return {};
+model::Result<void> CheckSuits(const ViewName& chosen, std::span<const ViewName> names,
+                               const CatArguments& arguments) {
+  if (arguments.below.ends_with(".json") || IsText(chosen.name) || ::isatty(STDOUT_FILENO) != 1)
+    return {};
   for (const ViewName& text : names) {
     if (!IsText(text.name)) continue;
     return model::BadInput(
@@ -127,13 +132,30 @@ model::Result<void> CheckSuits(const ViewName& chosen, std::span<const ViewName>
 template <typename Input>
 model::Result<ViewName> ChooseSlice(const ViewProvider<Input>& provider, const Input& input,
                                     const ViewName& whole, const std::string& slice) {
-  const size_t dot = std::min(whole.name.find('.'), whole.name.size());
-  const std::string name =
-      whole.name.substr(0, dot) + '[' + slice + ']' + whole.name.substr(dot);
-  auto found = provider.Find(input, name);
+  auto path = ViewPath::Parse(whole.name);
+  if (path) path->slice = slice;
+  auto found = path ? provider.Find(input, path->Name()) : std::nullopt;
   if (!found) return model::Unsupported("no {} view of a slice", ShortName(whole.name));
   if (found->refusal) return model::BadInput("--slice: {}", found->refusal->message());
   return *std::move(found);
+}
+
+// The file to write in `node`, which the view `name` is.
+model::Result<ViewPtr> ChooseFile(ViewNode node, std::string_view name,
+                                  const CatArguments& arguments) {
+  const bool is_file = FileOf(node) != nullptr;
+  if (is_file && !arguments.below.empty()) {
+    return model::Unsupported("{} is a file, and not a directory", name);
+  }
+  NDLFS_TRY(const ViewNode found, FindBelow(std::move(node), arguments.below),
+            fmt::format("{}/{}", name, model::OneLine(arguments.below)));
+  if (ViewPtr file = FileOf(found)) return file;
+  const ViewDirectoryPtr directory = DirectoryOf(found);
+  const std::string below = arguments.below.empty() ? "" : arguments.below + '/';
+  const std::string first =
+      directory->entry_count() == 0 ? "" : ", such as " + below + directory->EntryAt(0).name;
+  return model::Unsupported("{}/{} is a directory; name a file in it{}", name,
+                            model::OneLine(arguments.below), model::OneLine(first));
 }
 
 // Writes a view of `input`; `what` is how messages call its kind. The size of
@@ -142,11 +164,12 @@ template <typename Input>
 model::Result<void> CopyView(const ViewProvider<Input>& provider, const Input& input,
                              const CatArguments& arguments, std::string_view what) {
   NDLFS_TRY(ViewName chosen, ChooseView(provider, input, arguments, what));
-  NDLFS_RETURN_IF_ERROR(CheckSuits(chosen, provider.Names(input)));
+  NDLFS_RETURN_IF_ERROR(CheckSuits(chosen, provider.Names(input), arguments));
   if (!arguments.slice.empty()) {
     NDLFS_TRY(chosen, ChooseSlice(provider, input, chosen, arguments.slice));
   }
-  NDLFS_TRY(const ViewPtr view, provider.Make(input, chosen.name));
+  NDLFS_TRY(ViewNode node, provider.Make(input, chosen.name));
+  NDLFS_TRY(const ViewPtr view, ChooseFile(std::move(node), chosen.name, arguments));
   return Copy(*view);
 }
 
@@ -223,15 +246,23 @@ model::Result<int> Cat(const CatArguments& arguments) {
   return model::Propagate(WithNearestName(copied.error(), store), store.where);
 }
 
-std::string CheckView(const std::string& name) {
+// "data.zarr/c/0" in two: the name of the view, and a path in it.
+std::pair<std::string, std::string> SplitView(std::string_view text) {
+  const size_t slash = std::min(text.find('/'), text.size());
+  const size_t below = std::min(slash + 1, text.size());
+  return {std::string(text.substr(0, slash)), std::string(text.substr(below))};
+}
+
+std::string CheckView(const std::string& text) {
+  const std::string name = SplitView(text).first;
   const std::vector<std::string_view> names = ShortViewNames();
   const auto is_known = [&](std::string_view view) {
     return std::find(names.begin(), names.end(), view) != names.end();
   };
-  constexpr std::string_view kValues = "values.";
-  const std::string_view of_values =
-      name.starts_with(kValues) ? std::string_view(name).substr(kValues.size()) : "";
-  if (is_known(ShortName(name)) || is_known(of_values)) return {};
+  const auto path = ViewPath::Parse(name);
+  const bool is_of_values =
+      path && path->stem == ViewPath::Stem::kValues && !path->has_brackets();
+  if (is_known(ShortName(name)) || (is_of_values && is_known(path->extension))) return {};
   return fmt::format("{} is not one of {}{}", model::Quote(name), fmt::join(names, ", "),
                      DidYouMean(name, names));
 }
@@ -277,6 +308,7 @@ Command::Body PrepareCat(CLI::App& app) {
       "`ndlfs describe STORE` names the arrays.",
       Lines(ShortViewNames(), 80)));
   return [arguments] {
+    std::tie(arguments->view, arguments->below) = SplitView(arguments->view);
     arguments->view = ShortName(arguments->view);
     return Cat(*arguments);
   };

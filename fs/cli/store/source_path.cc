@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "fs/serve/mount_info.h"
+#include "model/reserved_names.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -83,19 +84,20 @@ SourcePath InParent(const path& real) { return {real.parent_path(), real.filenam
 // The folders of stores have a `.source`, and say what is in the store or why
 // that cannot be told. Nothing else in a mount has these together.
 bool IsStoreFolder(const path& folder) {
-  return LinkStatus(folder / ".source") &&
-         (LinkStatus(folder / ".ndl.yaml") || LinkStatus(folder / "error.txt"));
+  return LinkStatus(folder / model::kSourceLinkName) &&
+         (LinkStatus(folder / model::kDocumentFileName) ||
+          LinkStatus(folder / model::kErrorFileName));
 }
 
 // Follows `.source` in the folder of a store.
 Result<SourcePath> FollowSource(const path& folder, const path& mountpoint,
                                 const path& source) {
   const SourcePath same = Below(source, source / folder.lexically_relative(mountpoint));
-  const auto status = LinkStatus(folder / ".source");
+  const auto status = LinkStatus(folder / model::kSourceLinkName);
   if (!status || !S_ISLNK(status->st_mode)) return same;
   std::error_code error;
-  const path real = std::filesystem::canonical(folder / ".source", error);
-  if (error) return model::IoError(error.value(), (folder / ".source").string());
+  const path real = std::filesystem::canonical(folder / model::kSourceLinkName, error);
+  if (error) return model::IoError(error.value(), (folder / model::kSourceLinkName).string());
   // A link that leads elsewhere is one of the source, and none of the mount's.
   return IsBelow(real, source) ? Below(source, real) : same;
 }

@@ -83,7 +83,7 @@ std::string Render(const Bov& bov, const AllSteps& steps, const NumberText& text
   return out + fmt::format("BRICK_ORIGIN:{}\nBRICK_SIZE:{}\n", origin, size);
 }
 
-Result<ViewPtr> MakeBov(const ArrayInput& input) {
+Result<ViewNode> MakeBov(const ArrayInput& input) {
   auto bov = FittingBov(input);
   if (!bov) return model::Unsupported("no BOV header for {}", input.dtype.keyword());
   NDLFS_TRY(bov->geometry, DescribeGeometry(input, bov->numbers));

@@ -142,7 +142,7 @@ std::string Render(const Envi& envi, const std::optional<MapPlace>& place,
   return out;
 }
 
-Result<ViewPtr> MakeEnvi(const ArrayInput& input) {
+Result<ViewNode> MakeEnvi(const ArrayInput& input) {
   const auto envi = FittingEnvi(input);
   if (!envi) return model::Unsupported("no ENVI header for {}", input.dtype.keyword());
   NDLFS_TRY(const Geometry geometry, DescribeGeometry(input, *AsNumbers(input)));

@@ -47,7 +47,7 @@ const ArrayViewKind kFortranView = {
     .file_name = "data.f77",
     .applies_to = &Fits,
     .is_listed = [](const ArrayInput&) { return false; },
-    .make = [](const ArrayInput& input) -> model::Result<ViewPtr> {
+    .make = [](const ArrayInput& input) -> model::Result<ViewNode> {
       if (auto refusal = RefuseWithoutElements(input)) return model::Propagate(*refusal);
       return MakeSegmentedView(MakeFortranRecord(AllOf(input.elements)));
     },

@@ -215,7 +215,7 @@ Result<GradsCoordinates> ReadAll(const Geometry& geometry) {
   return all;
 }
 
-Result<ViewPtr> MakeGrads(const ArrayInput& input) {
+Result<ViewNode> MakeGrads(const ArrayInput& input) {
   auto grads = FittingGrads(input);
   if (!grads) return model::Unsupported("no GrADS descriptor for {}", input.dtype.keyword());
   NDLFS_TRY(grads->geometry, DescribeGeometry(input, grads->numbers));

@@ -546,7 +546,7 @@ const ArrayViewKind kJsonlView = {
       if (!LineScan::IsTooMuch(elements, input.scan.max_bytes)) return std::nullopt;
       return JsonRefusal(input.scan);
     },
-    .make = [](const ArrayInput& input) -> Result<ViewPtr> {
+    .make = [](const ArrayInput& input) -> Result<ViewNode> {
       return std::make_shared<const JsonLines>(LineElements(input), input.scan);
     },
 };

@@ -192,7 +192,7 @@ std::string Render(const MetaImage& image, const MetaPlace& place) {
                            MetaTypeOf(image.numbers.number), image.raw_name);
 }
 
-Result<ViewPtr> MakeMetaImage(const ArrayInput& input) {
+Result<ViewNode> MakeMetaImage(const ArrayInput& input) {
   auto image = FittingMetaImage(input);
   if (!image) return model::Unsupported("no MetaImage header for {}", input.dtype.keyword());
   NDLFS_TRY(image->geometry, DescribeGeometry(input, image->numbers));

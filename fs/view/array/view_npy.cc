@@ -15,7 +15,7 @@ const ArrayViewKind kNpyView = {
       if (size > backends::kMaxViewSize) return std::nullopt;
       return size;
     },
-    .make = [](const ArrayInput& input) -> model::Result<ViewPtr> {
+    .make = [](const ArrayInput& input) -> model::Result<ViewNode> {
       if (auto refusal = RefuseWithoutElements(input)) return model::Propagate(*refusal);
       return MakeSegmentedView(
           {Literal(NpyHeader(input.dtype, input.shape)), AllOf(input.elements)});

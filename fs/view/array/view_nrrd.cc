@@ -250,7 +250,7 @@ uint64_t LongestHeader(const Nrrd& nrrd) {
   return longest;
 }
 
-Result<ViewPtr> MakeNrrd(const ArrayInput& input) {
+Result<ViewNode> MakeNrrd(const ArrayInput& input) {
   auto nrrd = FittingNrrd(input);
   if (!nrrd) return model::Unsupported("no NRRD header for {}", input.dtype.keyword());
   NDLFS_TRY(nrrd->geometry, DescribeGeometry(input, nrrd->numbers));

@@ -11,7 +11,7 @@ const ArrayViewKind kRawView = {
     .size = [](const ArrayInput& input) -> std::optional<uint64_t> {
       return input.elements->size();
     },
-    .make = [](const ArrayInput& input) -> model::Result<ViewPtr> {
+    .make = [](const ArrayInput& input) -> model::Result<ViewNode> {
       if (auto refusal = RefuseWithoutElements(input)) return model::Propagate(*refusal);
       return MakeSegmentedView({AllOf(input.elements)});
     },

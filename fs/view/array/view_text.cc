@@ -122,7 +122,7 @@ const ArrayViewKind kTextView = {
     .size = [](const ArrayInput& input) -> std::optional<uint64_t> {
       return LayOut(input)->size;
     },
-    .make = [](const ArrayInput& input) -> model::Result<ViewPtr> {
+    .make = [](const ArrayInput& input) -> model::Result<ViewNode> {
       auto text = LayOut(input);
       if (!text) return model::Limit("no text of elements of type {}", input.dtype.keyword());
       if (auto refusal = RefuseWithoutElements(input)) return model::Propagate(*refusal);

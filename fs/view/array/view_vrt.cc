@@ -197,7 +197,7 @@ Segment MakeBands(const Vrt& vrt, const Geometry& geometry) {
   return MakeComputedBytes(length * vrt.bands(), read);
 }
 
-Result<ViewPtr> MakeVrt(const ArrayInput& input) {
+Result<ViewNode> MakeVrt(const ArrayInput& input) {
   auto vrt = FittingVrt(input);
   if (!vrt) return model::Unsupported("no VRT for {}", input.dtype.keyword());
   NDLFS_TRY(const Geometry geometry, DescribeGeometry(input, *AsNumbers(input)));

@@ -137,7 +137,7 @@ std::string Render(const Xdmf& xdmf, const AllSteps& steps, const NumberText& te
   return out + " </Domain>\n</Xdmf>\n";
 }
 
-Result<ViewPtr> MakeXdmf(const ArrayInput& input) {
+Result<ViewNode> MakeXdmf(const ArrayInput& input) {
   auto xdmf = FittingXdmf(input);
   if (!xdmf) return model::Unsupported("no XDMF for {}", input.dtype.keyword());
   NDLFS_TRY(xdmf->geometry, DescribeGeometry(input, xdmf->numbers));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A kind of files that an array or a group has. To add a kind, write a source file view_*.cc
-// that defines its ViewKind in the room of such views, declare it in that room's views.h, and
-// add it to the list in fs/view/all_views.cc.
+// A kind of files, or of small trees of files, that an array or a group has. To add a kind,
+// write a source file view_*.cc that defines its ViewKind in the room of such views, declare it
+// in that room's views.h, and add it to the list in fs/view/all_views.cc.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 #include <string_view>
 
 #include "fs/view/base/view_input.h"
-#include "fs/view/elements/view.h"
+#include "fs/view/base/view_path.h"
+#include "fs/view/elements/view_node.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
@@ -36,6 +37,7 @@ template <typename Input>
 struct ViewKind {
   std::string_view file_name;  // "data.npy"
   bool is_text = false;        // can be written to a terminal
+  bool is_directory = false;   // `make` makes a ViewDirectory
   // Whether there is such a file. For an array this depends on its type and
   // shape; for a group it may load a few of the children.
   bool (*applies_to)(const Input&);
@@ -51,9 +53,9 @@ struct ViewKind {
   std::optional<uint64_t> (*size)(const Input&) = &TellNoSize<Input>;
   // For a group: the file holds all that is below the group, and not only its own arrays.
   bool holds_subgroups = false;
-  // Makes the file. `applies_to` must be true; callers may ignore `refuse`.
+  // Makes the file or the directory. `applies_to` must be true; callers may ignore `refuse`.
   // Reads no chunk.
-  model::Result<ViewPtr> (*make)(const Input&);
+  model::Result<ViewNode> (*make)(const Input&);
 };
 using ArrayViewKind = ViewKind<ArrayInput>;
 using GroupViewKind = ViewKind<GroupInput>;
@@ -61,10 +63,5 @@ using GroupViewKind = ViewKind<GroupInput>;
 // A `refuse` for files that hold the bytes of all elements: refuses arrays with
 // more bytes than a file can have.
 std::optional<model::Error> RefuseWithoutElements(const ArrayInput& input);
-
-// The name of a kind in options: "npy" for data.npy, "html" for index.html, "preview" for
-// preview.png, "thumbnail" for thumbnail.png, other names in full. Options take the name of the
-// file as well.
-std::string_view ShortName(std::string_view file_name);
 
 }  // namespace ndlfs::fs

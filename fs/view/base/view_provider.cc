@@ -18,7 +18,8 @@ ListedViews::ListedViews(std::vector<std::string> short_names)
     : choice_(Choice::kNamed), short_names_(std::move(short_names)) {}
 
 bool ListedViews::Shows(const ViewName& file) const {
-  if (choice_ != Choice::kNamed) return choice_ == Choice::kAll || file.is_listed;
+  if (choice_ == Choice::kDefault) return file.is_listed;
+  if (choice_ == Choice::kAll) return !file.is_directory;
   return std::find(short_names_.begin(), short_names_.end(), ShortName(file.name)) !=
          short_names_.end();
 }

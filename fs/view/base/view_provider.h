@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which files an array or a group has, by name.
+// Which files and directories an array or a group has, by name.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,18 @@
 
 #include "fs/view/base/view_input.h"
 #include "fs/view/base/view_kind.h"
-#include "fs/view/elements/view.h"
+#include "fs/view/elements/view_node.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
 
-// The name of a file that exists, or that is refused.
+// The name of a file or directory that exists, or that is refused.
 struct ViewName {
   std::string name;
   bool is_listed = true;
   // If set, the reason why the file does not exist although its kind applies.
   std::optional<model::Error> refusal = {};
+  bool is_directory = false;
 };
 
 // Which files a listing shows.
@@ -30,9 +31,10 @@ class ListedViews {
  public:
   // Shows the files that have ViewName::is_listed.
   ListedViews() = default;
-  // Shows all files of ViewProvider::Names().
+  // Shows all files of ViewProvider::Names(). No directory: a program that copies a folder
+  // would copy the data once more with each.
   static ListedViews All();
-  // Shows the files with these short names (ShortName()).
+  // Shows the files and directories with these short names (ShortName()).
   explicit ListedViews(std::vector<std::string> short_names);
 
   bool Shows(const ViewName& file) const;
@@ -70,9 +72,15 @@ class ViewProvider {
   virtual std::optional<uint64_t> SizeOf(const Input&, std::string_view /*name*/) const {
     return std::nullopt;
   }
-  // Makes a file; `name` is its true name. The caller has checked whether the
-  // file is refused.
-  virtual model::Result<ViewPtr> Make(const Input& input, std::string_view name) const = 0;
+  // Makes a file or directory; `name` is its true name. The caller has checked whether it is
+  // refused.
+  virtual model::Result<ViewNode> Make(const Input& input, std::string_view name) const = 0;
+  // The same for a name that has to be that of a file: kUnsupported for a directory.
+  model::Result<ViewPtr> MakeFile(const Input& input, std::string_view name) const {
+    NDLFS_TRY(const ViewNode node, Make(input, name));
+    if (ViewPtr file = FileOf(node)) return file;
+    return model::Unsupported("{} is a directory", name);
+  }
 };
 using ArrayViewProvider = ViewProvider<ArrayInput>;
 using GroupViewProvider = ViewProvider<GroupInput>;
@@ -97,7 +105,9 @@ class KindProvider final : public ViewProvider<Input> {
     std::vector<ViewName> names;
     names.reserve(kinds_.size());
     for (const auto* kind : kinds_) {
-      const ViewName file = {std::string(kind->file_name), kind->is_listed(input)};
+      const ViewName file = {.name = std::string(kind->file_name),
+                             .is_listed = kind->is_listed(input),
+                             .is_directory = kind->is_directory};
       if (listed.Shows(file) && kind->applies_to(input))
         names.push_back(Describe(*kind, input));
     }
@@ -113,7 +123,7 @@ class KindProvider final : public ViewProvider<Input> {
     if (kind == nullptr || !kind->applies_to(input) || kind->refuse(input)) return std::nullopt;
     return kind->size(input);
   }
-  model::Result<ViewPtr> Make(const Input& input, std::string_view name) const override {
+  model::Result<ViewNode> Make(const Input& input, std::string_view name) const override {
     const auto* kind = KindOf(name);
     if (kind == nullptr) return model::NotFound("{}", name);
     return kind->make(input);
@@ -121,7 +131,8 @@ class KindProvider final : public ViewProvider<Input> {
 
  private:
   static ViewName Describe(const ViewKind<Input>& kind, const Input& input) {
-    return {std::string(kind.file_name), kind.is_listed(input), kind.refuse(input)};
+    return {std::string(kind.file_name), kind.is_listed(input), kind.refuse(input),
+            kind.is_directory};
   }
   const ViewKind<Input>* KindOf(std::string_view name) const {
     for (const auto* kind : kinds_) {
@@ -169,7 +180,7 @@ class JoinedProvider final : public ViewProvider<Input> {
     }
     return std::nullopt;
   }
-  model::Result<ViewPtr> Make(const Input& input, std::string_view name) const override {
+  model::Result<ViewNode> Make(const Input& input, std::string_view name) const override {
     for (const auto* provider : providers_) {
       if (provider->Find(input, name)) return provider->Make(input, name);
     }

@@ -40,7 +40,7 @@ Result<Parts> PartsOf(const hdf5::Content& content, WrittenFile& written) {
   return parts;
 }
 
-Result<ViewPtr> MakeHdf5File(const GroupInput& group) {
+Result<ViewNode> MakeHdf5File(const GroupInput& group) {
   backends::hdf5::PrepareToWrite();
   NDLFS_TRY(const hdf5::Content content, hdf5::MakeContent(group));
   NDLFS_TRY(WrittenFile written, backends::hdf5::WriteByHelper(content.file), "HDF5");

@@ -273,7 +273,7 @@ uint64_t SizeOfSegment(const Segment& segment) {
   return std::visit([](const auto& part) { return part.size; }, segment);
 }
 
-Result<ViewPtr> MakeNetcdfFile(const GroupInput& group) {
+Result<ViewNode> MakeNetcdfFile(const GroupInput& group) {
   classic::ContentBuilder builder;
   NamedCoordinates named;
   NDLFS_RETURN_IF_ERROR(AddArrays(group, builder, named));

@@ -213,7 +213,7 @@ Segment MakeHeader(Fits fits) {
   });
 }
 
-Result<ViewPtr> MakeFits(const ArrayInput& input) {
+Result<ViewNode> MakeFits(const ArrayInput& input) {
   const auto numbers = FittingFits(input);
   if (!numbers) return model::Unsupported("no FITS of {}", input.dtype.keyword());
   NDLFS_TRY(Geometry geometry, DescribeGeometry(input, *numbers));

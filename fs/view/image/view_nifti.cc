@@ -363,7 +363,7 @@ std::string RenderSecond(const Nifti& nifti, const Dimensions& dimensions,
   return header.Finish();
 }
 
-Result<ViewPtr> MakeNifti(const ArrayInput& input) {
+Result<ViewNode> MakeNifti(const ArrayInput& input) {
   const auto nifti = FittingNifti(input);
   if (!nifti) return model::Unsupported("no NIfTI of {}", input.dtype.keyword());
   NDLFS_TRY(Geometry geometry, DescribeGeometry(input, nifti->numbers));

@@ -207,7 +207,7 @@ bool IsSmaller(const NumberArray& level, const NumberArray& full) {
 }
 
 // Levels that have fewer planes than the first one end the list: pages have no SubIFDs then.
-Result<ViewPtr> MakeOmeTiff(const GroupInput& group) {
+Result<ViewNode> MakeOmeTiff(const GroupInput& group) {
   const auto json = FindOmeImage(group.node());
   if (!json) return model::NotFound("no multiscale image");
   Image image;

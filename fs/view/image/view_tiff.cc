@@ -215,7 +215,7 @@ void AddStack(const Picture& picture, const Geometry& geometry, TiffContent& con
   };
 }
 
-model::Result<ViewPtr> MakeTiff(const ArrayInput& input) {
+model::Result<ViewNode> MakeTiff(const ArrayInput& input) {
   const auto picture = FittingTiff(input);
   if (!picture) return model::Unsupported("no TIFF of {}", input.dtype.keyword());
   NDLFS_TRY(const Geometry geometry, DescribeGeometry(input, picture->numbers));

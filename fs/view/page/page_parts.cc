@@ -18,6 +18,7 @@
 #include "fs/view/page/type_words.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
+#include "model/reserved_names.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -56,6 +57,7 @@ constexpr std::array kFileInfos = {
     FileInfo{"nc", "netCDF classic: the arrays of this group"},
     FileInfo{"h5", "HDF5 and netCDF-4: the arrays of this group and below"},
     FileInfo{"ome.tif", "OME-TIFF with all resolutions"},
+    FileInfo{"zarr", "Zarr v3, a directory"},
     FileInfo{"csv", "comma-separated values, an element a row"},
     FileInfo{"table.csv", "the same as values.csv"},
     FileInfo{"preview.png", "picture with axes and colours"},
@@ -63,11 +65,13 @@ constexpr std::array kFileInfos = {
 };
 
 std::string DescriptionOfFile(std::string_view name) {
-  const bool is_values = name.starts_with("values.");
-  const std::string_view of = is_values ? "values.raw" : "data.raw";
-  if (is_values) name.remove_prefix(std::string_view("values.").size());
-  if (name.starts_with("data.")) name.remove_prefix(std::string_view("data.").size());
-  const auto found = std::ranges::find(kFileInfos, name, &FileInfo::extension);
+  const auto path = ViewPath::Parse(name);
+  const bool is_values = path && path->stem == ViewPath::Stem::kValues;
+  ViewPath raw = ViewPath::Whole("raw");
+  if (is_values) raw.stem = ViewPath::Stem::kValues;
+  const std::string of = raw.Name();
+  const auto found = std::ranges::find(
+      kFileInfos, path ? std::string_view(path->extension) : name, &FileInfo::extension);
   if (found == kFileInfos.end()) return {};
   return (is_values ? "unpacked values: " : "") +
          fmt::vformat(found->description, fmt::make_format_args(of));
@@ -263,23 +267,26 @@ std::string AttributesHtml(const std::vector<model::Attribute>& attributes) {
 }
 
 std::string FilesHtml(std::span<const ViewName> files) {
-  const auto row = [](std::string_view name, std::string_view description) {
-    return fmt::format("<tr><td><a href=\"{}\">{}</a></td><td class=\"soft\">{}</td></tr>\n",
-                       UrlOfName(name), HtmlName(name), description);
+  const auto row = [](std::string_view name, std::string_view end,
+                      std::string_view description) {
+    return fmt::format(
+        "<tr><td><a href=\"{}{}\">{}{}</a></td><td class=\"soft\">{}</td></tr>\n",
+        UrlOfName(name), end, HtmlName(name), end, description);
   };
   const auto rows = [&](bool is_listed) {
     std::string html;
     for (const ViewName& file : files) {
-      if (file.is_listed != is_listed || file.refusal || file.name == "index.html") continue;
-      html += row(file.name, DescriptionOfFile(file.name));
+      const bool is_page = file.name == model::kPageFileName;
+      if (file.is_listed != is_listed || file.refusal || is_page) continue;
+      html += row(file.name, file.is_directory ? "/" : "", DescriptionOfFile(file.name));
     }
     return html;
   };
   constexpr std::string_view kBegin = "<table class=\"facts\"><tbody data-find>\n";
   constexpr std::string_view kEnd = "</tbody></table>\n";
-  std::string html =
-      fmt::format("<h2>Files</h2>\n{}{}{}{}", kBegin,
-                  row(".ndl.yaml", "description, as an NDL document"), rows(true), kEnd);
+  std::string html = fmt::format(
+      "<h2>Files</h2>\n{}{}{}{}", kBegin,
+      row(model::kDocumentFileName, "", "description, as an NDL document"), rows(true), kEnd);
   if (const std::string others = rows(false); !others.empty()) {
     html += fmt::format(
         "<h2>The same in other forms</h2>\n<p class=\"soft small\">Listings of the folder "

@@ -22,14 +22,15 @@
 #include "fs/view/place/ome_image.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
+#include "model/reserved_names.h"
 
 namespace ndlfs::fs {
 namespace {
 
 using model::Result;
 
-constexpr std::string_view kPreview = "preview.png";
-constexpr std::string_view kThumbnail = "thumbnail.png";
+constexpr std::string_view kPreview = model::kPreviewFileName;
+constexpr std::string_view kThumbnail = model::kThumbnailFileName;
 // The children of a group that its page shows. It loads all of them.
 constexpr size_t kMostChildren = 1000;
 // How many subgroups have their children listed, and how many children of each.
@@ -139,7 +140,7 @@ std::string SlicesHtml(const ArrayInput& array, std::span<const ViewName> files)
       UrlOfName(name), name);
 }
 
-Result<ViewPtr> MakeArrayPage(const ArrayInput& input) {
+Result<ViewNode> MakeArrayPage(const ArrayInput& input) {
   const StorePlace* place = input.place.get();
   const std::string path = PathOf(input);
   const std::string name = path == "/" ? NameOf(place, path) : TellingName(input);
@@ -407,7 +408,7 @@ std::string Cdf5Html(const Contents& contents) {
   return {};
 }
 
-Result<ViewPtr> MakeGroupPage(const GroupInput& group) {
+Result<ViewNode> MakeGroupPage(const GroupInput& group) {
   const auto place = group.Place();
   const std::string& path = group.path();
   const std::string name = NameOf(place.get(), path);
@@ -444,7 +445,7 @@ bool IsThereForGroups(const GroupInput&) { return true; }
 }  // namespace
 
 const ArrayViewKind kPageView = {
-    .file_name = "index.html",
+    .file_name = model::kPageFileName,
     .is_text = true,
     .applies_to = &IsThere,
     .is_listed = &IsByName,
@@ -452,7 +453,7 @@ const ArrayViewKind kPageView = {
 };
 
 const GroupViewKind kGroupPageView = {
-    .file_name = "index.html",
+    .file_name = model::kPageFileName,
     .is_text = true,
     .applies_to = &IsThereForGroups,
     .make = &MakeGroupPage,

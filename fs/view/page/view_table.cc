@@ -24,6 +24,7 @@
 #include "fs/view/page/views.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
+#include "model/reserved_names.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -366,7 +367,7 @@ bool IsCsvOfStructs(const ArrayInput& input) {
 }
 
 template <CsvForm form>
-Result<ViewPtr> MakeCsvOfStructs(const ArrayInput& input) {
+Result<ViewNode> MakeCsvOfStructs(const ArrayInput& input) {
   CsvTable table;
   if (!AddCsvArray(input, form, "", table)) return model::Unsupported("elements are no rows");
   return std::make_shared<const CsvView>(std::move(table));
@@ -382,7 +383,7 @@ bool IsCsvOfGroup(const GroupInput& group) {
 }
 
 template <CsvForm form>
-Result<ViewPtr> MakeCsvOfGroup(const GroupInput& group) {
+Result<ViewNode> MakeCsvOfGroup(const GroupInput& group) {
   NDLFS_TRY(auto table, LoadCsvTable(group, form));
   if (!table) return model::NotFound("the arrays are no columns of one table");
   return std::make_shared<const CsvView>(*std::move(table));
@@ -407,10 +408,10 @@ constexpr GroupViewKind CsvOfGroup(std::string_view file_name) {
 
 }  // namespace
 
-const ArrayViewKind kTableView = CsvOfArray<CsvForm::kValues>("table.csv");
+const ArrayViewKind kTableView = CsvOfArray<CsvForm::kValues>(model::kTableFileName);
 const ArrayViewKind kValuesCsvView = CsvOfArray<CsvForm::kValues>("values.csv");
 const ArrayViewKind kDataCsvView = CsvOfArray<CsvForm::kStored>("data.csv");
-const GroupViewKind kGroupTableView = CsvOfGroup<CsvForm::kValues>("table.csv");
+const GroupViewKind kGroupTableView = CsvOfGroup<CsvForm::kValues>(model::kTableFileName);
 const GroupViewKind kGroupValuesCsvView = CsvOfGroup<CsvForm::kValues>("values.csv");
 const GroupViewKind kGroupDataCsvView = CsvOfGroup<CsvForm::kStored>("data.csv");
 

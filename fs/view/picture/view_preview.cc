@@ -21,6 +21,7 @@
 #include "fs/view/picture/preview_samples.h"
 #include "fs/view/picture/views.h"
 #include "model/mutex.h"
+#include "model/reserved_names.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -158,7 +159,7 @@ uint64_t SizeOfPicture(const ArrayInput& input) {
 }
 
 template <const PictureKind& kKind>
-Result<ViewPtr> MakePicture(const ArrayInput& input) {
+Result<ViewNode> MakePicture(const ArrayInput& input) {
   NDLFS_TRY(SamplePlan plan, PlanPicture(input, kKind.effort));
   NDLFS_TRY(auto dimensions, DescribeDimensions(plan));
   return std::make_shared<const PreviewView>(kKind, std::move(plan), std::move(dimensions),
@@ -168,13 +169,13 @@ Result<ViewPtr> MakePicture(const ArrayInput& input) {
 }  // namespace
 
 const ArrayViewKind kPreviewView = {
-    .file_name = "preview.png",
+    .file_name = model::kPreviewFileName,
     .applies_to = &HasPicture,
     .make = &MakePicture<kWholeFigure>,
 };
 
 const ArrayViewKind kThumbnailView = {
-    .file_name = "thumbnail.png",
+    .file_name = model::kThumbnailFileName,
     .applies_to = &HasPicture,
     .is_listed = &IsNeverListed,
     .make = &MakePicture<kFigureAlone>,

@@ -14,7 +14,7 @@ EntityViewPtr MakeView(const std::string& name, uint64_t generation = 1, size_t 
   auto view = std::make_shared<EntityView>();
   view->name = name;
   view->generation = generation;
-  view->view = MakeSegmentedView({Literal(std::string(bytes, 'x'))}).value();
+  view->node = MakeSegmentedView({Literal(std::string(bytes, 'x'))}).value();
   return view;
 }
 

@@ -30,7 +30,7 @@ using Relation = InodeTable::Object::Relation;
 
 // data.all: the arrays of a group one after the other, each with its name.
 template <typename Load>
-model::Result<ViewPtr> MakeAll(const GroupInput& group, const Load& load) {
+model::Result<ViewNode> MakeAll(const GroupInput& group, const Load& load) {
   std::vector<Segment> segments;
   NDLFS_TRY(const auto names, group.List());
   for (const std::string& name : names) {
@@ -44,7 +44,7 @@ model::Result<ViewPtr> MakeAll(const GroupInput& group, const Load& load) {
 constexpr GroupViewKind kAllView = {
     .file_name = "data.all",
     .applies_to = [](const GroupInput&) { return true; },
-    .make = [](const GroupInput& group) -> model::Result<ViewPtr> {
+    .make = [](const GroupInput& group) -> model::Result<ViewNode> {
       return MakeAll(group, [&](const std::string& name) { return group.Load(name); });
     },
 };
@@ -54,7 +54,7 @@ constexpr GroupViewKind kElementsView = {
     .file_name = "data.elements",
     .applies_to = [](const GroupInput&) { return true; },
     .is_listed = [](const GroupInput&) { return false; },
-    .make = [](const GroupInput& group) -> model::Result<ViewPtr> {
+    .make = [](const GroupInput& group) -> model::Result<ViewNode> {
       return MakeAll(group, [&](const auto& name) { return group.LoadForElements(name); });
     },
 };
@@ -73,7 +73,7 @@ constexpr GroupViewKind kDeepView = {
     .file_name = "data.deep",
     .applies_to = [](const GroupInput& group) { return group.path() == "/"; },
     .is_listed = [](const GroupInput&) { return false; },
-    .make = [](const GroupInput& group) -> model::Result<ViewPtr> {
+    .make = [](const GroupInput& group) -> model::Result<ViewNode> {
       std::string text;
       NDLFS_RETURN_IF_ERROR(AppendNames(group, text));
       return MakeSegmentedView({Literal(std::move(text))});
@@ -85,7 +85,7 @@ constexpr ArrayViewKind kScopeView = {
     .file_name = "data.scope",
     .applies_to = [](const ArrayInput&) { return true; },
     .is_listed = [](const ArrayInput&) { return false; },
-    .make = [](const ArrayInput& array) -> model::Result<ViewPtr> {
+    .make = [](const ArrayInput& array) -> model::Result<ViewNode> {
       NDLFS_TRY(const auto found, FindCoordinate(array, 0));
       if (!found) return MakeSegmentedView({Literal("none")});
       return MakeSegmentedView({Literal(PathOf(*found) + ":"), AllOf(found->elements)});
@@ -100,7 +100,7 @@ class CountProvider final : public ArrayViewProvider {
     if (!name.ends_with("].count")) return std::nullopt;
     return ViewName{std::string(name), /*is_listed=*/false};
   }
-  model::Result<ViewPtr> Make(const ArrayInput&, std::string_view name) const override {
+  model::Result<ViewNode> Make(const ArrayInput&, std::string_view name) const override {
     ++made;
     return MakeSegmentedView({Zeros{std::stoull(std::string(name.substr(5)))}});
   }

@@ -102,7 +102,7 @@ class GridTest : public ::testing::Test {
   }
   bool Has(std::string_view file) { return ArrayViews().Find(Input(), file).has_value(); }
   model::Result<ViewPtr> Make(std::string_view file) {
-    return ArrayViews().Make(Input(), file);
+    return ArrayViews().MakeFile(Input(), file);
   }
   // All of a file of /t.
   model::Result<std::string> Read(std::string_view file) {

@@ -65,7 +65,7 @@ class GroupPartTest : public ::testing::Test {
     return found->refusal->message();
   }
   std::string Bytes(const std::string& name) {
-    const auto view = GroupViews().Make(*Group(), name);
+    const auto view = GroupViews().MakeFile(*Group(), name);
     EXPECT_THAT(view, test::IsOk());
     if (!view) return {};
     std::string out((*view)->size().value(), '?');

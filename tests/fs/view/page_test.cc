@@ -88,13 +88,13 @@ class PageTest : public ::testing::Test {
   }
   std::string GroupPage(const std::string& path = "/") {
     const auto group = *MakeGroupInput(store_, path, cache_);
-    const auto view = GroupViews().Make(*group, "index.html");
+    const auto view = GroupViews().MakeFile(*group, "index.html");
     EXPECT_THAT(view, test::IsOk());
     return view ? ReadAll(**view) : "";
   }
   std::string ArrayPage(const std::string& name) {
     const auto group = *MakeGroupInput(store_, "/", cache_);
-    const auto view = ArrayViews().Make(group->Load(name)->array.value(), "index.html");
+    const auto view = ArrayViews().MakeFile(group->Load(name)->array.value(), "index.html");
     EXPECT_THAT(view, test::IsOk());
     return view ? ReadAll(**view) : "";
   }
@@ -164,7 +164,8 @@ TEST_F(PageTest, EveryFileOfAnArrayHasALink) {
   size_t files = 0;
   for (const ViewName& file : ArrayViews().Names(group->Load("a")->array.value())) {
     if (file.name == "index.html") continue;
-    EXPECT_THAT(page, HasSubstr("<a href=\"" + UrlOfName(file.name) + "\">"));
+    EXPECT_THAT(page, HasSubstr("<a href=\"" + UrlOfName(file.name) +
+                                (file.is_directory ? "/" : "") + "\">"));
     ++files;
   }
   EXPECT_GE(files, 5U);

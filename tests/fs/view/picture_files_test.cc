@@ -295,7 +295,7 @@ class NiftiSourceTest : public NiftiTest {
   }
   std::string ReadPart(Selection selection) {
     const auto view =
-        ArrayViews().Make(MakePart(Input(), std::move(selection)), "data.nii").value();
+        ArrayViews().MakeFile(MakePart(Input(), std::move(selection)), "data.nii").value();
     std::string text(*view->size(), '\0');
     EXPECT_THAT(view->Read(0, std::as_writable_bytes(std::span(text))), IsOk());
     return text;
@@ -681,7 +681,7 @@ class OmeTiffTest : public GridTest {
     const auto file = GroupViews().Find(*group_, "data.ome.tif");
     if (!file) return model::NotFound("no image");
     EXPECT_FALSE(file->is_listed);
-    NDLFS_TRY(const ViewPtr view, GroupViews().Make(*group_, file->name));
+    NDLFS_TRY(const ViewPtr view, GroupViews().MakeFile(*group_, file->name));
     std::string text(*view->size(), '\0');
     NDLFS_RETURN_IF_ERROR(view->Read(0, std::as_writable_bytes(std::span(text))));
     return text;

@@ -18,6 +18,7 @@
 #include "cache/chunk_cache.h"
 #include "fs/view/all_views.h"
 #include "fs/view/elements/segmented_view.h"
+#include "fs/view/part_provider.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
 
@@ -55,7 +56,7 @@ constexpr ArrayViewKind kCardsView = {
         },
     .is_listed = [](const ArrayInput&) { return false; },
     .refuse = &RefuseWithoutElements,
-    .make = [](const ArrayInput& input) -> model::Result<ViewPtr> {
+    .make = [](const ArrayInput& input) -> model::Result<ViewNode> {
       const uint64_t padding = (kFitsBlock - input.elements->size() % kFitsBlock) % kFitsBlock;
       return MakeSegmentedView({Literal(FitsHeader(input)),
                                 AllOf(input.elements, model::ByteOrder::kBig), Zeros{padding}});
@@ -96,7 +97,7 @@ class RowProvider final : public ArrayViewProvider {
     file->is_listed = false;
     return file;
   }
-  model::Result<ViewPtr> Make(const ArrayInput& input, std::string_view name) const override {
+  model::Result<ViewNode> Make(const ArrayInput& input, std::string_view name) const override {
     const auto row = RowOf(input, name);
     return files_.Make(row->input, row->file_name);
   }
@@ -129,7 +130,7 @@ class RowProvider final : public ArrayViewProvider {
 constexpr GroupViewKind kTarView = {
     .file_name = "data.arrays",
     .applies_to = [](const GroupInput&) { return true; },
-    .make = [](const GroupInput& group) -> model::Result<ViewPtr> {
+    .make = [](const GroupInput& group) -> model::Result<ViewNode> {
       std::vector<Segment> segments;
       NDLFS_TRY(const auto names, group.List());
       for (const std::string& name : names) {
@@ -139,6 +140,32 @@ constexpr GroupViewKind kTarView = {
         segments.emplace_back(AllOf(child.array->elements, model::ByteOrder::kBig));
       }
       return MakeSegmentedView(std::move(segments));
+    },
+};
+
+// A small tree: the shape of an array as a file for each dimension.
+class ShapeDirectory final : public ViewDirectory {
+ public:
+  explicit ShapeDirectory(std::vector<uint64_t> shape) : shape_(std::move(shape)) {}
+  uint64_t entry_count() const override { return shape_.size(); }
+  ViewEntry EntryAt(uint64_t i) const override { return {fmt::format("d{}", i), false}; }
+  model::Result<ViewNode> Find(std::string_view name) const override {
+    for (uint64_t i = 0; i < shape_.size(); ++i) {
+      if (EntryAt(i).name == name)
+        return MakeSegmentedView({Literal(std::to_string(shape_[i]))});
+    }
+    return model::NotFound("{}", name);
+  }
+
+ private:
+  const std::vector<uint64_t> shape_;
+};
+constexpr ArrayViewKind kShapeView = {
+    .file_name = "data.shape",
+    .is_directory = true,
+    .applies_to = [](const ArrayInput& input) { return !input.shape.empty(); },
+    .make = [](const ArrayInput& input) -> model::Result<ViewNode> {
+      return std::make_shared<const ShapeDirectory>(input.shape);
     },
 };
 
@@ -181,7 +208,7 @@ TEST_F(ViewProviderTest, NewKindOfFileIsHeaderElementsAndPadding) {
   const auto file = cards_.Find(input, "data.cards");
   ASSERT_TRUE(file);
   EXPECT_FALSE(file->is_listed);
-  const auto view = cards_.Make(input, file->name);
+  const auto view = cards_.MakeFile(input, file->name);
   ASSERT_THAT(view, test::IsOk());
   const std::string whole = ReadAll(**view);
   ASSERT_EQ(whole.size(), 2 * kFitsBlock);
@@ -197,7 +224,7 @@ TEST_F(ViewProviderTest, KindThatDoesNotApplyIsNotThere) {
   EXPECT_THAT(cards_.Names(scalar), ::testing::IsEmpty());
   EXPECT_FALSE(cards_.Find(Input(Shorts()), "data.pdf"));
   EXPECT_FALSE(ArrayViews().Find(Input(Shorts()), ""));
-  EXPECT_THAT(cards_.Make(Input(Shorts()), "data.pdf"),
+  EXPECT_THAT(cards_.MakeFile(Input(Shorts()), "data.pdf"),
               test::IsError(model::ErrorCode::kNotFound, "data.pdf"));
 }
 
@@ -212,12 +239,45 @@ TEST_F(ViewProviderTest, FilesOfWhichThereIsNoEndAreFoundByName) {
   const auto file = all.Find(input, "data[01].txt");
   ASSERT_TRUE(file);
   EXPECT_EQ(file->name, "data[1].txt") << "one file, one true name";
-  const auto text = all.Make(input, file->name);
+  const auto text = all.MakeFile(input, file->name);
   ASSERT_THAT(text, test::IsOk());
   EXPECT_EQ(ReadAll(**text), "    3\n    4\n");
-  const auto npy = all.Make(input, "data[2].npy");
+  const auto npy = all.MakeFile(input, "data[2].npy");
   ASSERT_THAT(npy, test::IsOk());
   EXPECT_THAT(ReadAll(**npy), HasSubstr("'shape': (2,), "));
+}
+
+TEST_F(ViewProviderTest, KindMayBeASmallTree) {
+  static constexpr std::array<const ArrayViewKind*, 1> kShapes = {&kShapeView};
+  const KindProvider<ArrayInput> shapes(kShapes);
+  const PartProvider parts(shapes);
+  const JoinedProvider<ArrayInput> all({&few_, &shapes, &parts});
+  const ArrayInput input = Input(Shorts());
+  const auto whole = all.Find(input, "data.shape");
+  ASSERT_TRUE(whole);
+  EXPECT_TRUE(whole->is_directory);
+  EXPECT_FALSE(all.Find(input, "data.npy")->is_directory);
+  const auto tree = all.Make(input, "data.shape");
+  ASSERT_THAT(tree, test::IsOk());
+  EXPECT_EQ(FileOf(*tree), nullptr);
+  const auto file = FindBelow(*tree, "d1");
+  ASSERT_THAT(file, test::IsOk());
+  EXPECT_EQ(ReadAll(*FileOf(*file)), "2");
+  EXPECT_THAT(FindBelow(*tree, "d2"), test::IsError(model::ErrorCode::kNotFound, "d2"));
+  EXPECT_THAT(FindBelow(*tree, "d1/x"), test::IsError(model::ErrorCode::kNotFound, "x"));
+  EXPECT_EQ(DirectoryOf(FindBelow(*tree, "").value()), DirectoryOf(*tree));
+  EXPECT_THAT(all.MakeFile(input, "data.shape"),
+              test::IsError(model::ErrorCode::kUnsupported, "data.shape is a directory"));
+  // Parts of arrays have it, too.
+  const auto part = all.Find(input, "data[1:].shape");
+  ASSERT_TRUE(part && part->is_directory);
+  const auto cut = all.Make(input, part->name);
+  ASSERT_THAT(cut, test::IsOk());
+  EXPECT_EQ(ReadAll(*FileOf(*FindBelow(*cut, "d0"))), "2");
+  const auto names = all.Names(input);
+  const auto values = std::ranges::find(names, std::string("values.shape"), &ViewName::name);
+  ASSERT_NE(values, names.end());
+  EXPECT_TRUE(values->is_directory);
 }
 
 TEST_F(ViewProviderTest, FileOfAGroupLoadsItsArraysWhenItIsMade) {
@@ -238,7 +298,7 @@ TEST_F(ViewProviderTest, FileOfAGroupLoadsItsArraysWhenItIsMade) {
   EXPECT_EQ(sub->group->path(), "/g/sub");
   EXPECT_THAT((*group)->Load("c"), test::IsError(model::ErrorCode::kNotFound, ::testing::_));
   EXPECT_THAT(NamesOf(arrays_.Names(**group)), ElementsAre("data.arrays"));
-  const auto view = arrays_.Make(**group, "data.arrays");
+  const auto view = arrays_.MakeFile(**group, "data.arrays");
   ASSERT_THAT(view, test::IsOk());
   EXPECT_EQ(ReadAll(**view), std::string("a:\0\1\0\2\0\3\0\4\0\5\0\6b:xy", 18));
   EXPECT_THAT(MakeGroupInput(hierarchy, "/g/a", cache_),
@@ -254,7 +314,7 @@ TEST_F(ViewProviderTest, FailureOfAFileOfSeveralArraysNamesTheArray) {
                                 std::vector<uint64_t>{2}, std::map<uint64_t, std::string>()));
   const auto group = MakeGroupInput(hierarchy, "/", cache_);
   ASSERT_THAT(group, test::IsOk());
-  const auto view = arrays_.Make(**group, "data.arrays");
+  const auto view = arrays_.MakeFile(**group, "data.arrays");
   ASSERT_THAT(view, test::IsOk());
   std::string out(*(*view)->size(), '\0');
   EXPECT_THAT((*view)->Read(0, std::as_writable_bytes(std::span(out))),
@@ -386,6 +446,10 @@ TEST(ListedViewsTest, ShowWhatTheOptionsSay) {
   EXPECT_TRUE(chosen.Shows(jsonl));
   EXPECT_TRUE(chosen.Shows({"index.html"}));
   EXPECT_TRUE(chosen.Shows({"preview.png"}));
+  const ViewName tree{.name = "data.zarr", .is_listed = false, .is_directory = true};
+  EXPECT_FALSE(ListedViews().Shows(tree));
+  EXPECT_FALSE(ListedViews::All().Shows(tree)) << "a copy of the folder would have all twice";
+  EXPECT_TRUE(ListedViews({"zarr"}).Shows(tree));
   EXPECT_EQ(ListedViews().Text(), "");
   EXPECT_EQ(ListedViews::All().Text(), "all");
   EXPECT_EQ(chosen.Text(), "jsonl,html,preview");

@@ -51,7 +51,7 @@ class ViewTest : public ::testing::Test {
   model::Result<std::shared_ptr<const View>> Make(
       std::string_view name, std::shared_ptr<const backends::ArraySource> source,
       const ScanLimits& scan = {}) {
-    return ArrayViews().Make(Input(std::move(source), scan), name);
+    return ArrayViews().MakeFile(Input(std::move(source), scan), name);
   }
   ArrayInput Input(std::shared_ptr<const backends::ArraySource> source,
                    const ScanLimits& scan = {}) {

@@ -177,7 +177,7 @@ class ArrayPartTest : public ::testing::Test {
     if (!found) return {};
     EXPECT_FALSE(found->refusal) << found->refusal->message();
     if (found->refusal) return {};
-    const auto view = ArrayViews().Make(input, found->name);
+    const auto view = ArrayViews().MakeFile(input, found->name);
     EXPECT_THAT(view, test::IsOk());
     const std::string bytes = ReadAll(**view);
     std::vector<T> numbers(bytes.size() / sizeof(T));
@@ -274,7 +274,7 @@ TEST_F(ArrayPartTest, OnlyChunksOfThePartAreDecoded) {
 
 TEST_F(ArrayPartTest, AReaderThatGoesForwardGetsTheSame) {
   const ArrayInput input = Input();
-  const auto view = ArrayViews().Make(input, "data[::-1,1:8:2].raw");
+  const auto view = ArrayViews().MakeFile(input, "data[::-1,1:8:2].raw");
   ASSERT_THAT(view, test::IsOk());
   cache::Prefetcher prefetcher(cache_, 2);
   const auto file = (*view)->ForReader(prefetcher);
@@ -363,7 +363,7 @@ class JsonPartTest : public ArrayPartTest {
     const auto found = ArrayViews().Find(input, file);
     EXPECT_TRUE(found && !found->refusal) << file;
     if (!found || found->refusal) return "";
-    const auto view = ArrayViews().Make(input, found->name);
+    const auto view = ArrayViews().MakeFile(input, found->name);
     EXPECT_THAT(view, test::IsOk());
     EXPECT_FALSE((*view)->size()) << "nothing is decoded before somebody asks";
     const auto size = (*view)->FindSize();
@@ -422,7 +422,7 @@ TEST_F(JsonPartTest, ElementsOfVariableSizeAreCutToo) {
 
 TEST_F(JsonPartTest, AnEmptySliceHasNoLines) {
   const ArrayInput input = Input();
-  const auto view = ArrayViews().Make(input, "data[3:3].jsonl");
+  const auto view = ArrayViews().MakeFile(input, "data[3:3].jsonl");
   ASSERT_THAT(view, test::IsOk());
   EXPECT_THAT((*view)->FindSize(), test::IsOkAnd(0U));
 }
@@ -438,7 +438,7 @@ TEST_F(JsonPartTest, ASliceMayBeSmallEnoughWhereTheArrayIsNot) {
 TEST_F(JsonPartTest, ABrokenChunkIsAnErrorOfItsSlicesAlone) {
   store_->AddArray("/b", Chunked(numbers_, kShape, {2, 4, 10}, /*without=*/0));
   EXPECT_EQ(Lines("data[6,8,:2].jsonl", "/b"), "620\n621\n");
-  const auto view = ArrayViews().Make(Input("/b"), "data[0,0].jsonl");
+  const auto view = ArrayViews().MakeFile(Input("/b"), "data[0,0].jsonl");
   ASSERT_THAT(view, test::IsOk());
   EXPECT_THAT((*view)->FindSize(), test::IsError(ErrorCode::kCorrupt, HasSubstr("broken")));
 }

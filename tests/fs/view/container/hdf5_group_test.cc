@@ -12,7 +12,6 @@
 
 #include "cache/chunk_cache.h"
 #include "fs/view/all_views.h"
-#include "fs/view/container/views.h"
 #include "fs/view/container/hdf5_types.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
@@ -369,7 +368,7 @@ TEST_F(Hdf5GroupTest, TheFileHasTheElementsAndNeedsNoChunkBefore) {
                                 Datatype::Float32(), std::vector<uint64_t>{2}, elements));
   Add("/broken", Undecodable(Datatype::Float32(), {2}));
   group_ = MakeGroupInput(store_, "/", cache_).value();
-  const auto view = kHdf5View.make(*group_);
+  const auto view = GroupViews().MakeFile(*group_, "data.h5");
   ASSERT_THAT(view, IsOk());
   const uint64_t size = *(*view)->size();
   // Byte by byte: eight of them cannot be read, those of the broken chunk.

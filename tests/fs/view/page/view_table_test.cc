@@ -56,7 +56,7 @@ class TableTest : public ::testing::Test {
   std::string Table(const std::string& name = "values.csv") {
     const auto group = Group();
     if (!GroupViews().Find(*group, name)) return "none";
-    const auto view = GroupViews().Make(*group, name);
+    const auto view = GroupViews().MakeFile(*group, name);
     EXPECT_THAT(view, test::IsOk());
     return ReadAll(**view);
   }
@@ -128,7 +128,7 @@ TEST_F(TableTest, AnyPartIsThatOfTheWhole) {
   Add("/a", kShort, 3, kThree);
   Add("/s", Datatype::FixedString(2, model::Charset::kAscii), 3, "ab,,\"\"");
   const std::string whole = Table();
-  const auto view = GroupViews().Make(*Group(), "table.csv");
+  const auto view = GroupViews().MakeFile(*Group(), "table.csv");
   ASSERT_THAT(view, test::IsOk());
   for (size_t from = 0; from < whole.size(); ++from) {
     std::string out(7, '?');
@@ -144,7 +144,7 @@ TEST_F(TableTest, ReadingOnIsThatOfTheWholeWhereRowsDifferInLength) {
     numbers += i % 2 == 0 ? test::Raw(int32_t{1234567}) : test::Raw(int32_t{1});
   Add("/a", Datatype::Integer(4, true), 100, numbers);
   const std::string whole = Table();
-  const auto view = GroupViews().Make(*Group(), "table.csv");
+  const auto view = GroupViews().MakeFile(*Group(), "table.csv");
   ASSERT_THAT(view, test::IsOk());
   std::string out(33, '?');
   for (size_t from = 0; from < whole.size(); from += out.size()) {
@@ -175,7 +175,7 @@ TEST_F(TableTest, StructsAreRows) {
   Add("/t", type, 2, test::Raw(int16_t{-5}) + "\1\2" + test::Raw(int16_t{6}) + "\3\4");
   const ArrayInput input = Group()->Load("t")->array.value();
   ASSERT_TRUE(ArrayViews().Find(input, "table.csv"));
-  const auto view = ArrayViews().Make(input, "table.csv");
+  const auto view = ArrayViews().MakeFile(input, "table.csv");
   ASSERT_THAT(view, test::IsOk());
   EXPECT_EQ(ReadAll(**view), "p.x,p.y,n\n-5,1,2\n6,3,4\n");
   EXPECT_EQ(Table(), "t.p.x,t.p.y,t.n\n-5,1,2\n6,3,4\n");

@@ -388,7 +388,7 @@ TEST_F(GeometryTest, NoHeaderReadsAnythingBeforeItIsRead) {
   AddLatitude({1, 2});
   AddArray(Datatype::Integer(2, true), {2, 3}, {"lat", "x"});
   for (const ViewName& file : ArrayViews().Names(Input())) {
-    EXPECT_THAT(Make(file.name), IsOk()) << file.name;
+    EXPECT_THAT(ArrayViews().Make(Input(), file.name), IsOk()) << file.name;
   }
   for (const char* file : {"data.hdr", "data.vrt", "data.mhd", "data.nhdr", "data.xmf",
                            "data.bov", "data.ctl", "data.tif", "data.fits", "data.nii"}) {

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+//
+// What a presentation of an array or a group is: one file, or a small tree of files.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "fs/view/elements/view.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+class ViewDirectory;
+using ViewDirectoryPtr = std::shared_ptr<const ViewDirectory>;
+// Neither is null.
+using ViewNode = std::variant<ViewPtr, ViewDirectoryPtr>;
+
+struct ViewEntry {
+  std::string name;
+  bool is_directory = false;
+};
+
+// The contents of one directory of such a tree. Immutable as seen from outside, and
+// thread-safe. The whole tree is made of the same version of its array or group: what is found
+// in it later reads no metadata, and only reads of its files read chunks.
+class ViewDirectory {
+ public:
+  virtual ~ViewDirectory() = default;
+  // The entries in the order of a listing. A directory may have very many, so each is named
+  // when a listing comes to it; `i` is below entry_count().
+  virtual uint64_t entry_count() const = 0;
+  virtual ViewEntry EntryAt(uint64_t i) const = 0;
+  // The entry called `name`; kNotFound if there is none. The size of a file is known without
+  // decoding: View::size() has it.
+  virtual model::Result<ViewNode> Find(std::string_view name) const = 0;
+  // Memory that the directory and all below it hold, in bytes, in addition to some hundred.
+  virtual uint64_t held_bytes() const { return 0; }
+};
+
+// Null if `node` is a directory, or a file.
+inline ViewPtr FileOf(const ViewNode& node) {
+  const auto* file = std::get_if<ViewPtr>(&node);
+  return file ? *file : nullptr;
+}
+inline ViewDirectoryPtr DirectoryOf(const ViewNode& node) {
+  const auto* directory = std::get_if<ViewDirectoryPtr>(&node);
+  return directory ? *directory : nullptr;
+}
+
+// The node at `path` below `node`: "c/0/1"; `node` itself if it is empty. kNotFound if there is
+// none, also if the path leads through a file.
+model::Result<ViewNode> FindBelow(ViewNode node, std::string_view path);
+
+// View::held_bytes() or ViewDirectory::held_bytes().
+uint64_t HeldBytes(const ViewNode& node);
+// What HeldBytes() may grow to, as far as the view knows.
+uint64_t MostHeldBytes(const ViewNode& node);
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+//
+// data.zarr: its documents and chunks, held against the Zarr core specification 3.0.
+#include "fs/view/container/zarr_tree.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "backends/base/json.h"
+#include "cache/array_reader.h"
+#include "cache/chunk_cache.h"
+#include "fs/view/all_views.h"
+#include "fs/view/base/array_part.h"
+#include "tests/support/memory_hierarchy.h"
+#include "tests/support/result.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::Json;
+using model::Datatype;
+using model::ErrorCode;
+using test::IsError;
+using test::IsOk;
+using test::IsOkAnd;
+using test::Raw;
+using ::testing::_;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// An array with a fill value, and with chunks that are all equally large.
+class FilledArray final : public backends::ArraySource {
+ public:
+  FilledArray(const test::MemoryArray& array, const std::string& fill)
+      : array_(array), spec_(array.spec()) {
+    const auto bytes = backends::AsBytes(fill);
+    spec_.fill.assign(bytes.begin(), bytes.end());
+  }
+  // Without one, in chunks of `chunk`.
+  FilledArray(const test::MemoryArray& array, std::vector<uint64_t> chunk)
+      : array_(array), spec_(array.spec()) {
+    spec_.grid = backends::ChunkGrid::Regular(spec_.shape, std::move(chunk),
+                                              backends::ChunkGrid::Edge::kFull)
+                     .value();
+  }
+  const backends::ArraySpec& spec() const override { return spec_; }
+  model::Result<backends::ChunkLocation> Locate(std::span<const uint64_t> index,
+                                                backends::IndexCache& cache) const override {
+    return array_.Locate(index, cache);
+  }
+
+ private:
+  const test::MemoryArray array_;
+  backends::ArraySpec spec_;
+};
+
+class ZarrTreeTest : public ::testing::Test {
+ protected:
+  ArrayInput Input(std::shared_ptr<const backends::ArraySource> source) {
+    auto node = std::make_shared<backends::Node>();
+    node->entity = model::Ndarray();
+    auto reader = std::make_shared<cache::ArrayReader>(std::move(source), cache_);
+    return MakeArrayInput(std::move(node), std::move(reader), {});
+  }
+  // 0, 1, 2 ... in chunks of `chunk`.
+  static test::MemoryArray Count(std::vector<uint64_t> shape, std::vector<uint64_t> chunk) {
+    const auto grid =
+        backends::ChunkGrid::Regular(shape, chunk, backends::ChunkGrid::Edge::kCropped).value();
+    std::map<uint64_t, std::string> chunks;
+    const size_t columns = shape[1];
+    for (uint64_t i = 0; i < grid.counts()[0]; ++i) {
+      for (uint64_t j = 0; j < grid.counts()[1]; ++j) {
+        std::string& bytes = chunks[i * grid.counts()[1] + j];
+        for (uint64_t y = grid.Begin(0, i); y < grid.Begin(0, i) + grid.Extent(0, i); ++y) {
+          for (uint64_t x = grid.Begin(1, j); x < grid.Begin(1, j) + grid.Extent(1, j); ++x) {
+            bytes += Raw(static_cast<int16_t>(y * columns + x));
+          }
+        }
+      }
+    }
+    return {Datatype::Integer(2, true), std::move(shape), std::move(chunk), std::move(chunks)};
+  }
+  static model::Result<std::string> ReadFile(const ViewNode& tree, const std::string& path) {
+    NDLFS_TRY(const ViewNode node, FindBelow(tree, path));
+    const ViewPtr file = FileOf(node);
+    if (file == nullptr) return model::BadInput("{} is a directory", path);
+    std::string out(file->size().value(), '?');
+    NDLFS_TRY(const size_t count, file->Read(0, std::as_writable_bytes(std::span(out))));
+    out.resize(count);
+    // Any part of it is the same part.
+    for (size_t at = 0; at < out.size(); at += 3) {
+      std::string part(5, '?');
+      NDLFS_TRY(const size_t some, file->Read(at, std::as_writable_bytes(std::span(part))));
+      part.resize(some);
+      EXPECT_EQ(part, out.substr(at, 5)) << path << " at " << at;
+    }
+    return out;
+  }
+  static std::vector<std::string> List(const ViewNode& node) {
+    const ViewDirectoryPtr directory = DirectoryOf(node);
+    std::vector<std::string> names;
+    for (uint64_t i = 0; directory && i < directory->entry_count(); ++i) {
+      const ViewEntry entry = directory->EntryAt(i);
+      const auto found = directory->Find(entry.name);
+      EXPECT_THAT(found, IsOk()) << entry.name;
+      EXPECT_EQ(found && DirectoryOf(*found) != nullptr, entry.is_directory) << entry.name;
+      names.push_back(entry.name + (entry.is_directory ? "/" : ""));
+    }
+    return names;
+  }
+  static std::string Shorts(const std::vector<int>& numbers) {
+    std::string bytes;
+    for (const int number : numbers) bytes += Raw(static_cast<int16_t>(number));
+    return bytes;
+  }
+
+  cache::ChunkCache cache_{1 << 20};
+};
+
+TEST_F(ZarrTreeTest, ArrayIsADocumentAndChunksOfTheSourcesGrid) {
+  const auto array = std::make_shared<FilledArray>(Count({3, 5}, {2, 2}), Shorts({-1}));
+  const ArrayInput input = Input(array);
+  const auto found = ArrayViews().Find(input, "data.zarr");
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->is_directory);
+  EXPECT_FALSE(found->is_listed);
+  const auto tree = ArrayViews().Make(input, "data.zarr");
+  ASSERT_THAT(tree, IsOk());
+  EXPECT_THAT(List(*tree), ElementsAre("zarr.json", "c/"));
+  EXPECT_THAT(List(FindBelow(*tree, "c").value()), ElementsAre("0/", "1/"));
+  EXPECT_THAT(List(FindBelow(*tree, "c/1").value()), ElementsAre("0", "1", "2"));
+  EXPECT_THAT(ReadFile(*tree, "c/0/0"), IsOkAnd(Shorts({0, 1, 5, 6})));
+  EXPECT_THAT(ReadFile(*tree, "c/0/2"), IsOkAnd(Shorts({4, -1, 9, -1})));
+  EXPECT_THAT(ReadFile(*tree, "c/1/1"), IsOkAnd(Shorts({12, 13, -1, -1})));
+  EXPECT_THAT(ReadFile(*tree, "c/1/2"), IsOkAnd(Shorts({14, -1, -1, -1})));
+  const Json document = Json::parse(ReadFile(*tree, "zarr.json").value());
+  EXPECT_EQ(document, Json::parse(R"({
+    "zarr_format": 3, "node_type": "array", "shape": [3, 5], "data_type": "int16",
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 2]}},
+    "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+    "fill_value": -1, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    "attributes": {}, "dimension_names": [null, null]})"));
+}
+
+TEST_F(ZarrTreeTest, RowsGoAlongTheFirstDimensionThatIsCut) {
+  const auto tree = ArrayViews().Make(
+      Input(std::make_shared<test::MemoryArray>(Count({5, 3}, {2, 3}))), "data.zarr");
+  ASSERT_THAT(tree, IsOk());
+  EXPECT_THAT(ReadFile(*tree, "c/1/0"), IsOkAnd(Shorts({6, 7, 8, 9, 10, 11})));
+  EXPECT_THAT(ReadFile(*tree, "c/2/0"), IsOkAnd(Shorts({12, 13, 14, 0, 0, 0})));
+}
+
+TEST_F(ZarrTreeTest, NamesOfChunksAreExact) {
+  const auto tree = ArrayViews().Make(
+      Input(std::make_shared<test::MemoryArray>(Count({3, 5}, {2, 2}))), "data.zarr");
+  for (const char* name : {"c/2", "c/0/3", "c/00", "c/-1", "c/+1", "c/0x0", "c/ 0", "c/",
+                           "c/0/0/0", "C", "d", "zarr.json/x", "c/18446744073709551616"}) {
+    if (std::string_view(name) == "c/") continue;  // the directory itself
+    EXPECT_THAT(FindBelow(*tree, name), IsError(ErrorCode::kNotFound, _)) << name;
+  }
+}
+
+TEST_F(ZarrTreeTest, ScalarIsOneChunkAndEmptyArraysHaveNone) {
+  const auto scalar =
+      ArrayViews().Make(Input(std::make_shared<test::MemoryArray>(
+                            Datatype::Float64(), std::vector<uint64_t>{}, Raw(1.5))),
+                        "data.zarr");
+  ASSERT_THAT(scalar, IsOk());
+  EXPECT_THAT(List(*scalar), ElementsAre("zarr.json", "c"));
+  EXPECT_THAT(ReadFile(*scalar, "c"), IsOkAnd(Raw(1.5)));
+  const auto empty =
+      ArrayViews().Make(Input(test::Undecodable(Datatype::Float64(), {2, 0})), "data.zarr");
+  ASSERT_THAT(empty, IsOk());
+  EXPECT_THAT(List(*empty), ElementsAre("zarr.json", "c/"));
+  EXPECT_THAT(List(FindBelow(*empty, "c/0").value()), ElementsAre());
+}
+
+TEST_F(ZarrTreeTest, TypesAndFillValuesHaveTheirWords) {
+  const auto document = [&](const Datatype& type, const std::string& fill) {
+    const test::MemoryArray array(type, {1}, fill);
+    const auto tree =
+        ArrayViews().Make(Input(std::make_shared<FilledArray>(array, fill)), "data.zarr");
+    EXPECT_THAT(tree, IsOk()) << type.keyword();
+    const Json json = Json::parse(ReadFile(*tree, "zarr.json").value());
+    return json["data_type"].get<std::string>() + ' ' + json["fill_value"].dump();
+  };
+  EXPECT_EQ(document(Datatype::Integer(1, false), "\x07"), "uint8 7");
+  EXPECT_EQ(document(Datatype::Integer(8, true), Raw(std::numeric_limits<int64_t>::min())),
+            "int64 -9223372036854775808");
+  EXPECT_EQ(document(Datatype::Integer(8, false), Raw(~uint64_t{0})),
+            "uint64 18446744073709551615");
+  EXPECT_EQ(document(Datatype::Bool(), "\x01"), "bool true");
+  EXPECT_EQ(document(Datatype::Float32(), Raw(0.1F)), "float32 0.1");
+  EXPECT_EQ(document(Datatype::Float64(), Raw(-HUGE_VAL)), "float64 \"-Infinity\"");
+  EXPECT_EQ(document(Datatype::Float32(), Raw(uint32_t{0x7fc00000})), "float32 \"NaN\"");
+  EXPECT_EQ(document(Datatype::Float32(), Raw(uint32_t{0x7fc00001})), "float32 \"0x7fc00001\"");
+  EXPECT_EQ(document(Datatype::Complex(8), Raw(1.0F) + Raw(uint32_t{0x7fc00000})),
+            "complex64 [1.0,\"NaN\"]");
+  EXPECT_FALSE(ArrayViews().Find(Input(test::Undecodable(Datatype::Time({"s", 1, false}), {2})),
+                                 "data.zarr"));
+  EXPECT_FALSE(
+      ArrayViews().Find(Input(test::Undecodable(Datatype::String(), {2})), "data.zarr"));
+}
+
+TEST_F(ZarrTreeTest, PartIsOneChunk) {
+  const ArrayInput input = Input(std::make_shared<test::MemoryArray>(Count({3, 5}, {2, 2})));
+  const auto found = ArrayViews().Find(input, "data[1:,::2].zarr");
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->is_directory);
+  const auto tree = ArrayViews().Make(input, found->name);
+  ASSERT_THAT(tree, IsOk());
+  EXPECT_THAT(ReadFile(*tree, "c/0/0"), IsOkAnd(Shorts({5, 7, 9, 10, 12, 14})));
+  EXPECT_THAT(FindBelow(*tree, "c/0/1"), IsError(ErrorCode::kNotFound, "1"));
+  EXPECT_THAT(ArrayViews().MakeFile(input, "data.zarr"),
+              IsError(ErrorCode::kUnsupported, "data.zarr is a directory"));
+}
+
+TEST_F(ZarrTreeTest, ChunkTooLargeForAFileIsRefused) {
+  const uint64_t many = uint64_t{1} << 61;
+  const test::MemoryArray one(Datatype::Float64(), {1}, Raw(1.0));
+  const auto huge = Input(std::make_shared<FilledArray>(one, std::vector<uint64_t>{many}));
+  EXPECT_THAT(ArrayViews().Make(huge, "data.zarr"),
+              IsError(ErrorCode::kLimit, HasSubstr("a chunk of more than ")));
+}
+
+TEST_F(ZarrTreeTest, BrokenChunkFailsAloneAndTheDocumentNeedsNone) {
+  auto array = std::make_shared<test::MemoryArray>(
+      Datatype::Integer(1, false), std::vector<uint64_t>{4}, std::vector<uint64_t>{2},
+      std::map<uint64_t, std::string>{{0, "ab"}});
+  const auto tree = ArrayViews().Make(Input(std::move(array)), "data.zarr");
+  EXPECT_THAT(ReadFile(*tree, "zarr.json"), IsOkAnd(HasSubstr("\"uint8\"")));
+  EXPECT_THAT(ReadFile(*tree, "c/0"), IsOkAnd("ab"));
+  EXPECT_THAT(ReadFile(*tree, "c/1"), IsError(ErrorCode::kCorrupt, HasSubstr("chunk 1")));
+}
+
+TEST_F(ZarrTreeTest, GroupHasAllThatIsBelowItAndSaysWhatIsLeftOut) {
+  auto store = std::make_shared<test::MemoryHierarchy>();
+  for (const char* group : {"/", "/g", "/g/deep"}) store->AddGroup(group);
+  const auto count = std::make_shared<test::MemoryArray>(Count({3, 5}, {2, 2}));
+  for (const char* path : {"/b", "/g/a", "/g/deep/z", "/g/zarr.json", "/g/__x"}) {
+    store->AddArray(path, count);
+  }
+  store->AddArray("/g/text", test::Undecodable(Datatype::String(), {2}));
+  const auto group = MakeGroupInput(store, "/", cache_).value();
+  const auto found = GroupViews().Find(*group, "data.zarr");
+  ASSERT_TRUE(found && found->is_directory && !found->is_listed);
+  const auto tree = GroupViews().Make(*group, "data.zarr");
+  ASSERT_THAT(tree, IsOk());
+  EXPECT_THAT(List(*tree), ElementsAre("zarr.json", "b/", "g/"));
+  EXPECT_THAT(List(FindBelow(*tree, "g").value()), ElementsAre("zarr.json", "a/", "deep/"));
+  EXPECT_THAT(ReadFile(*tree, "g/deep/z/c/1/2"), IsOkAnd(Shorts({14, 0, 0, 0})));
+  EXPECT_EQ(Json::parse(ReadFile(*tree, "zarr.json").value()),
+            Json::parse(R"({"zarr_format": 3, "node_type": "group", "attributes": {}})"));
+  const Json inner = Json::parse(ReadFile(*tree, "g/zarr.json").value());
+  EXPECT_EQ(inner["attributes"]["ndlfs_left_out"],
+            Json::parse(R"(["__x: Zarr has no such names", "zarr.json: Zarr has no such names",
+                            "text: elements of type string"])"));
+}
+
+TEST_F(ZarrTreeTest, AttributesAndNamesOfDimensionsAreInTheDocument) {
+  auto store = std::make_shared<test::MemoryHierarchy>();
+  store->AddGroup("/");
+  model::Ndarray array;
+  array.shape = {{3, ""}, {5, ""}};
+  array.dimension_names = {"lat", ""};
+  const Datatype real = Datatype::Float32();
+  array.attributes = {
+      {"units", Datatype::String(), {}, model::Value("K"), {}},
+      {"scale", real, {}, model::Value(double{0.1F}), {}},
+      {"range", real, {2}, model::Value(model::Value::List{1.0, HUGE_VAL}), {}},
+      {"flag", Datatype::Bool(), {}, model::Value("TRUE"), {}},
+      {"nested", Datatype::String(), {}, model::Value(R"({"a":[1,null]})"), {}, true},
+      {"raw", Datatype::Opaque(1), {}, model::Value(model::Blob(1)), {}},
+  };
+  store->AddArray("/t", array, std::make_shared<test::MemoryArray>(Count({3, 5}, {2, 2})));
+  const auto group = MakeGroupInput(store, "/", cache_).value();
+  const auto tree = ArrayViews().Make(group->Load("t")->array.value(), "data.zarr");
+  ASSERT_THAT(tree, IsOk());
+  const Json json = Json::parse(ReadFile(*tree, "zarr.json").value());
+  EXPECT_EQ(json["dimension_names"], Json::parse(R"(["lat", null])"));
+  EXPECT_EQ(json["attributes"].dump(),
+            R"({"units":"K","scale":0.1,"range":[1.0,"Infinity"],"flag":true,)"
+            R"("nested":{"a":[1,null]}})");
+}
+
+}  // namespace
+}  // namespace ndlfs::fs
