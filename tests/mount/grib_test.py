@@ -44,7 +44,7 @@ class GribTest(harness.SourceTestCase):
             self.put(f"f{hours:03d}.grib2", grib_messages.message(T + hours, hours=hours))
         document = os.path.join(self.source, "run.ndl.yaml")
         files = [os.path.join(self.source, f"f{hours:03d}.grib2") for hours in (12, 0, 6)]
-        self.run_ok(os.environ["NDLFS_BINARY"], "join", *files, "--along", "step", "-o", document)
+        self.run_ok(harness.BINARY, "join", *files, "--along", "step", "-o", document)
         with harness.Mount(self.source) as mounted:
             group = mounted.join("run.ndl.yaml", "isobaricInhPa", "instant")
             np.testing.assert_array_equal(np.load(os.path.join(group, "t", "data.npy")), [T, T + 6, T + 12])

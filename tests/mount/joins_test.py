@@ -156,6 +156,26 @@ class JoinTest(harness.SourceTestCase):
             file.createVariable("orog", "f8", ("lat",))[:] = np.full(size, orography)
         return self.path(name)
 
+    def test_a_scalar_coordinate_is_a_dimension_of_one_element(self):
+        for day in 2, 1:
+            with netCDF4.Dataset(self.path(f"{day}.nc"), "w") as file:
+                file.createDimension("lat", 3)
+                group = file.createGroup("g")
+                time = group.createVariable("time", "f8", ())
+                time.units = "days since 2000-01-01"
+                time[...] = day
+                group.createVariable("lat", "f8", ("lat",))[:] = [10, 20, 30]
+                sst = group.createVariable("sst", "f4", ("lat",))
+                sst.coordinates = "time"
+                sst[:] = values_of(day)[0]
+                if day == 2:
+                    group.createVariable("more", "f4", ("lat",))[:] = 0
+        done = self.join(self.path("2.nc"), self.path("1.nc"), "-o", self.path("join.ndl.yaml"))
+        self.assertIn("2.nc: /g/more is not in 1.nc, and so not in the join", done.stderr)
+        mount = self.mount(self.source)
+        np.testing.assert_array_equal(np.load(mount.join("join.ndl.yaml/g/time/data.npy")), [1, 2])
+        np.testing.assert_array_equal(np.load(mount.join("join.ndl.yaml/g/sst/data.npy")), [values_of(1)[0], values_of(2)[0]])
+
     def test_members_of_an_ensemble_are_stacked_along_a_new_dimension(self):
         files = [self.write_member(f"run{i}.nc", i) for i in range(3)]
         document = self.path("ensemble.yaml")

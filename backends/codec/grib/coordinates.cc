@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kRadian = std::numbers::pi / 180;
 // Gaussian grids of more rows are not in use; computing their latitudes takes the square of it.
-constexpr uint32_t kMaxParallels = 8000;
+constexpr uint32_t kMaxParallels = 4000;
 
 bool IsGaussianKind(GribGridKind kind) {
   return kind == GribGridKind::kGaussian || kind == GribGridKind::kRotatedGaussian;

@@ -58,13 +58,27 @@ void SpreadValues(ConstByteSpan bits, uint64_t count, std::span<T> out) {
   }
 }
 
+// 5.61: logarithms of what is left after adding a number that makes all values positive. Floats
+// would not keep enough digits of the logarithms.
+template <typename T>
+model::Result<void> UnpackLogarithms(const GribPacked& packed, std::span<T> values) {
+  const double added = GribOctets(*packed.packing.section).Ieee(21);
+  std::vector<double> logarithms(values.size());
+  NDLFS_RETURN_IF_ERROR(UnpackGribSimple(packed, std::span(logarithms)));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<T>(std::exp(logarithms[i]) - added);
+  }
+  return {};
+}
+
 template <typename T>
 model::Result<void> Unpack(const GribPacked& packed, std::span<T> out) {
   const GribPacking& packing = packed.packing;
   switch (packing.method) {
     case GribMethod::kSimple:
-    case GribMethod::kLogarithm:
       return UnpackGribSimple(packed, out);
+    case GribMethod::kLogarithm:
+      return UnpackLogarithms(packed, out);
     case GribMethod::kComplex:
     case GribMethod::kSpatialDifferencing:
       return UnpackGribComplex(packed, out);
@@ -92,7 +106,6 @@ bool IsConstant(const GribPacking& packing, uint8_t edition) {
   if (packing.bits != 0) return false;
   switch (packing.method) {
     case GribMethod::kSimple:
-    case GribMethod::kLogarithm:
     case GribMethod::kJpeg2000:
     case GribMethod::kPng:
     case GribMethod::kCcsds:
@@ -102,13 +115,6 @@ bool IsConstant(const GribPacking& packing, uint8_t edition) {
     default:
       return false;
   }
-}
-
-// 5.61: logarithms of what is left after adding a number that makes all values positive.
-template <typename T>
-void UndoLogarithm(const GribPacking& packing, std::span<T> values) {
-  const double added = GribOctets(*packing.section).Ieee(21);
-  for (T& value : values) value = static_cast<T>(std::exp(static_cast<double>(value)) - added);
 }
 
 // Decodes one field.
@@ -166,7 +172,6 @@ class FieldDecoder {
       }
       NDLFS_RETURN_IF_ERROR(Unpack(packed, values));
     }
-    if (packing.method == GribMethod::kLogarithm) UndoLogarithm(packing, values);
     return {};
   }
 

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "backends/base/numpy_dtype.h"
 #include "backends/codec/factories.h"
 #include "backends/codec/grib/field_codec.h"
 #include "backends/codec/grib/order.h"

@@ -391,11 +391,15 @@ void GribSectionWalk::ReadProduct1(const GribOctets& in) {
 
 model::Result<void> GribSectionWalk::Parse1(uint32_t size) {
   constexpr uint64_t kProduct = 28, kGrid = 6, kBitmap = 6, kData = 11;
-  // Longer messages than the field has room for: units of 120 bytes; section 4 then says how
-  // many bytes of the last unit are not there (as ECMWF writes them).
+  // Longer messages than the field has room for: units of 120 bytes. Instead of its length,
+  // section 4 then says how many bytes of the last unit are not there, but for "7777" (as ECMWF
+  // writes them).
   is_wide_ = (size & 0x800000) != 0;
   message_.size = is_wide_ ? uint64_t{size & 0x7fffff} * 120 : size;
-  if (is_wide_) message_.size = std::min(message_.size, reader_.file_size_ - message_.offset);
+  if (is_wide_) {
+    message_.size =
+        std::min(message_.size + kGribEnd.size(), reader_.file_size_ - message_.offset);
+  }
   NDLFS_RETURN_IF_ERROR(CheckSize(kIndicator1 + kProduct + kData + kGribEnd.size()));
   uint64_t at = kIndicator1;
   NDLFS_TRY(uint64_t section, SectionSize1(at, kProduct), "section 1");
@@ -457,15 +461,15 @@ model::Result<void> GribSectionWalk::ParseData1(uint64_t at, uint64_t message_si
   const GribOctets head(bytes);
   uint64_t size = head.U24(1);
   if (is_wide_ && size < 120) {
-    message_.size = (message_size & 0x7fffff) * 120 - size;
+    message_.size = (message_size & 0x7fffff) * 120 + kGribEnd.size() - size;
     NDLFS_RETURN_IF_ERROR(CheckSize(at + kData + kGribEnd.size()));
     size = message_.size - kGribEnd.size() - at;
   } else if (is_wide_) {
     message_.size = message_size;
     NDLFS_RETURN_IF_ERROR(CheckSize(at + kData + kGribEnd.size()));
   }
-  // Octets between this section and "7777" would be of another structure.
-  if (size < kData || at + size != message_.size - kGribEnd.size()) {
+  // Some bytes may follow, as padding.
+  if (size < kData || size > message_.size - kGribEnd.size() - at) {
     return model::Corrupt("{} bytes, at byte {} of a message of {}", size, at, message_.size);
   }
   field_.data = {at, size};

@@ -46,7 +46,9 @@ class J2kHeaders {
  private:
   static constexpr unsigned kTileMarker = 0xff90, kDataMarker = 0xff93;
   static constexpr uint64_t kMaxTiles = 1024;
-  // Bytes of the library's tables of packets, and of its tables of code blocks and precincts.
+  // The library has a table of some hundred bytes for each precinct, and of two bytes for each
+  // packet, which is a layer of a precinct.
+  static constexpr uint64_t kMaxPrecincts = uint64_t{1} << 16;
   static constexpr uint64_t kMaxPackets = uint64_t{1} << 24;
 
   // SIZ, whose length is at `octet`.
@@ -93,7 +95,8 @@ class J2kHeaders {
       }
       precincts += pixels_ >> least;
     }
-    if (layers * (levels + 1) * precincts <= kMaxPackets) return {};
+    precincts *= levels + 1;
+    if (precincts <= kMaxPrecincts && layers * precincts <= kMaxPackets) return {};
     return model::Unsupported("a JPEG 2000 picture of {} layers and {} precincts", layers,
                               precincts);
   }

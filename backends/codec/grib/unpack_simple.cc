@@ -131,6 +131,10 @@ model::Result<void> UnpackGribCcsds(const GribPacked& packed, std::span<T> out) 
     return model::Corrupt("CCSDS of {} bits, blocks of {}, reference interval of {}", bits,
                           block, interval);
   }
+  // libaec refuses this, too, but then forgets the memory that it has taken.
+  if ((flags & AEC_RESTRICTED) != 0 && bits > 4) {
+    return model::Corrupt("CCSDS of {} bits with a restricted set of codes", bits);
+  }
   if ((flags & AEC_DATA_SIGNED) != 0) return model::Unsupported("CCSDS of signed numbers");
   const size_t size = bits <= 8 ? 1 : bits <= 16 ? 2 : 4;
   Bytes numbers(out.size() * size);

@@ -133,6 +133,23 @@ TEST(GribMessageTest, HeadersOfEdition1) {
   EXPECT_EQ(field.bitmap->size, 6u);
 }
 
+// As ECMWF writes messages of more than 16 MiB: in units of 120 bytes.
+TEST(GribMessageTest, LongMessagesOfEdition1AreSaidInUnits) {
+  std::string text = GribText("Edition1Simple");
+  const auto plain = ParseGribMessage(AsBytes(text));
+  ASSERT_TRUE(plain) << plain.error().message();
+  const uint64_t units = (text.size() - 4 + 119) / 120;
+  text.replace(4, 3, BigEndian(0x800000 | units, 3));
+  text.replace(plain->fields[0].data.offset, 3, BigEndian(units * 120 + 4 - text.size(), 3));
+  const auto message = ParseGribMessage(AsBytes(text + "GRIB"));
+  ASSERT_TRUE(message) << message.error().message();
+  EXPECT_EQ(message->size, plain->size);
+  EXPECT_EQ(message->fields[0].data.size, plain->fields[0].data.size);
+  EXPECT_THAT(ParseFailure(text.substr(0, text.size() - 1)), HasSubstr("are left"));
+  text.replace(4, 3, "\xff\xff\xff");
+  EXPECT_THAT(ParseFailure(text), HasSubstr("a message of 1006632"));
+}
+
 TEST(GribMessageTest, FieldsOfOneMessageShareItsSections) {
   const std::string text = GribText("SubmessagesShareABitmap");
   const auto message = ParseGribMessage(AsBytes(text));

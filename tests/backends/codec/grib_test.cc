@@ -285,6 +285,9 @@ TEST(GribFieldTest, ParametersThatCcsdsDoesNotHaveAreCorrupt) {
   if (Damaged("Ccsds12Bits").IsLeftOut()) GTEST_SKIP();
   EXPECT_THAT(Damaged("Ccsds12Bits").Packing(20, {33}).Failure(),
               HasSubstr("CCSDS of 33 bits"));
+  EXPECT_THAT(Damaged("Ccsds12Bits").Packing(22, {0x1e}).Failure(), HasSubstr("restricted"));
+  EXPECT_THAT(Damaged("Ccsds12Bits").Packing(22, {0x01}).Failure(ErrorCode::kUnsupported),
+              HasSubstr("signed numbers"));
   EXPECT_THAT(Damaged("Ccsds12Bits").Packing(23, {0}).Failure(), HasSubstr("blocks of 0"));
   EXPECT_THAT(Damaged("Ccsds12Bits").Packing(24, {0xff, 0xff}).Failure(),
               HasSubstr("reference interval of 65535"));
