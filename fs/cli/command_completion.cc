@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "fs/cli/command.h"
+#include "fs/cli/base/command.h"
+#include "fs/cli/base/nearest.h"
+#include "fs/cli/base/options.h"
+#include "fs/cli/base/standard_output.h"
 #include "fs/cli/completion.h"
-#include "fs/cli/nearest.h"
-#include "fs/cli/options.h"
-#include "fs/cli/standard_output.h"
 
 namespace ndlfs::fs {
 namespace {

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "fs/cli/command.h"
-#include "fs/cli/nearest.h"
+#include "fs/cli/base/command.h"
+#include "fs/cli/base/nearest.h"
 #include "fs/fuse/version.h"
 #include "model/error.h"
 

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "fs/cli/shell_quote.h"
+#include "fs/cli/base/shell_quote.h"
 
 namespace ndlfs::fs {
 namespace {

@@ -26,7 +26,7 @@
 
 #include "backends/detection.h"
 #include "backends/store/local/local_source.h"
-#include "fs/serve/open_source.h"
+#include "fs/serve/mount_info.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -36,75 +36,6 @@ using model::Quote;
 using Status = model::Result<void>;
 
 std::string Reason(int error) { return std::strerror(error); }
-
-model::Result<std::string> Resolve(const char* what, const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
-                                                         &std::free);
-  if (!real) return BadInput("{} {}: {}", what, Quote(path), Reason(errno));
-  return std::string(real.get());
-}
-
-Status CheckDirectory(const char* what, const std::string& path) {
-  struct ::stat status;
-  if (::stat(path.c_str(), &status) != 0) {
-    return BadInput("{} {}: {}", what, Quote(path), Reason(errno));
-  }
-  const std::string_view special = SpecialKind(status.st_mode);
-  if (!special.empty()) {
-    return BadInput("{} {}: {}, and not a directory", what, Quote(path), special);
-  }
-  if (!S_ISDIR(status.st_mode)) return BadInput("{} {}: not a directory", what, Quote(path));
-  return {};
-}
-
-// A file that only has the name of a store may hold anything: it has to open as one. One that
-// begins like a store is mounted even if it is damaged, and shows what is wrong.
-Status CheckStoreFile(const std::shared_ptr<const backends::Source>& source,
-                      const std::string& file, const backends::Format& format) {
-  std::array<std::byte, 1024> head;
-  NDLFS_TRY(const auto size, source->OpenFile(file)->ReadInto("", 0, head), "source");
-  const bool is_known = format.ProbeContent(std::span(head).first(size.value_or(0)));
-  if (is_known) return {};
-  NDLFS_RETURN_IF_ERROR(backends::OpenDetected(format, source, file, {}), "source");
-  return {};
-}
-
-// Where addresses are short, threads and libraries that cannot do without memory end the
-// process at any time: better it does not start.
-Status CheckAddressSpace(const MountOptions& options) {
-  // The program with its libraries; the stacks of threads, and what these keep of the heap.
-  constexpr uint64_t kForProgram = uint64_t{512} << 20;
-  constexpr uint64_t kForThread = uint64_t{16} << 20;
-  struct ::rlimit limit;
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
-  const uint64_t threads =
-      std::max<uint64_t>(options.threads, std::thread::hardware_concurrency());
-  const uint64_t needed = kForProgram + 2 * threads * kForThread + options.cache_size;
-  if (limit.rlim_cur >= needed) return {};
-  return BadInput(
-      "the address space is limited to {} MiB (ulimit -v), but --cache-size {}MiB and {} "
-      "threads "
-      "need {} MiB; raise the limit, or lower --cache-size",
-      limit.rlim_cur >> 20, options.cache_size >> 20, threads, needed >> 20);
-}
-
-// Whoever names a file means a store, whatever its name is.
-Status CheckSourcePath(MountPaths& paths) {
-  struct ::stat status;
-  paths.directory = paths.source;
-  if (::stat(paths.source.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return CheckDirectory("source", paths.source);
-  }
-  const std::filesystem::path path = paths.source;
-  paths.directory = path.parent_path();
-  paths.file = path.filename();
-  NDLFS_TRY(const auto source, backends::LocalSource::Open(paths.directory), "source");
-  const backends::Format* format = backends::DetectFile(*source, paths.file);
-  if (format == nullptr) {
-    return BadInput("source {}: not a directory, and not an array store", Quote(paths.source));
-  }
-  return CheckStoreFile(source, paths.file, *format);
-}
 
 // Whether systemd or autofs waits there for the first program that looks, in order to mount.
 // This process may be the one that mounts: if it looked, it would wait for itself.
@@ -174,34 +105,6 @@ Status CheckFuse() {
   return {};
 }
 
-// "\040" is a blank: how mountinfo writes what would end a field.
-std::string Unescape(std::string_view field) {
-  std::string out;
-  for (size_t i = 0; i < field.size(); ++i) {
-    const bool escaped = field[i] == '\\' && i + 3 < field.size();
-    if (!escaped) {
-      out += field[i];
-      continue;
-    }
-    out +=
-        static_cast<char>(std::strtol(std::string(field.substr(i + 1, 3)).c_str(), nullptr, 8));
-    i += 3;
-  }
-  return out;
-}
-
-std::optional<MountEntry> ParseMountLine(const std::string& line) {
-  // ID PARENT MAJOR:MINOR ROOT MOUNTPOINT OPTIONS [TAGS...] - TYPE SOURCE OPTIONS
-  std::istringstream words(line);
-  std::string word, device, mountpoint;
-  words >> word >> word >> device >> word >> mountpoint;
-  while (words >> word && word != "-") {
-  }
-  std::string type, source;
-  if (!(words >> type >> source)) return std::nullopt;
-  return MountEntry{Unescape(mountpoint), type, Unescape(source), device};
-}
-
 }  // namespace
 
 bool IsInside(std::string inner, const std::string& outer) {
@@ -216,36 +119,6 @@ bool IsInside(std::string inner, const std::string& outer) {
     const size_t slash = inner.rfind('/');
     if (slash == std::string::npos || inner == "/") return false;
     inner.resize(slash == 0 ? 1 : slash);
-  }
-}
-
-std::vector<MountEntry> ParseMountInfo(const std::string& text) {
-  std::vector<MountEntry> mounts;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (auto entry = ParseMountLine(line)) mounts.push_back(*std::move(entry));
-  }
-  return mounts;
-}
-
-std::vector<MountEntry> CurrentMounts() {
-  const std::ifstream file("/proc/self/mountinfo");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return ParseMountInfo(text.str());
-}
-
-std::string_view SpecialKind(mode_t mode) {
-  switch (mode & S_IFMT) {
-    case S_IFIFO:
-      return "a named pipe";
-    case S_IFSOCK:
-      return "a socket";
-    case S_IFCHR:
-    case S_IFBLK:
-      return "a device";
-    default:
-      return {};
   }
 }
 
@@ -266,24 +139,11 @@ std::string WhyNoDevice(int error) {
   return fmt::format("/dev/fuse: {}; mounting is not permitted here", Reason(error));
 }
 
-model::Result<MountPaths> CheckSource(const MountOptions& options) {
-  NDLFS_RETURN_IF_ERROR(CheckAddressSpace(options));
-  MountPaths paths;
-  if (IsUrl(options.source)) {
-    NDLFS_RETURN_IF_ERROR(CheckUrl(options.source, options.remote), "source");
-    paths.url = options.source;
-    paths.source = ShownUrl(options.source);
-    return paths;
-  }
-  NDLFS_TRY(paths.source, Resolve("source", options.source));
-  NDLFS_RETURN_IF_ERROR(CheckSourcePath(paths));
-  return paths;
-}
-
 model::Result<MountPaths> CheckMount(const MountOptions& options) {
-  NDLFS_TRY(MountPaths paths, CheckSource(options));
+  NDLFS_TRY(SourcePaths source, CheckSource(options));
+  MountPaths paths{std::move(source), {}};
   NDLFS_RETURN_IF_ERROR(ClearDeadMount(options.mountpoint));
-  NDLFS_TRY(paths.mountpoint, Resolve("mount point", options.mountpoint));
+  NDLFS_TRY(paths.mountpoint, ResolvePath("mount point", options.mountpoint));
   NDLFS_RETURN_IF_ERROR(CheckDirectory("mount point", paths.mountpoint));
   NDLFS_RETURN_IF_ERROR(CheckNotMounted(paths.mountpoint));
   if (paths.url.empty()) NDLFS_RETURN_IF_ERROR(CheckApart(paths));

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "fs/fuse/preflight.h"
+#include "fs/serve/mount_info.h"
 
 namespace ndlfs::fs {
 namespace {

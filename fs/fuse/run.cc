@@ -226,7 +226,8 @@ void Run::EndMount() {
 }  // namespace
 
 Result<int> RunInMount(const MountOptions& given, std::vector<std::string> command) {
-  NDLFS_TRY(MountPaths paths, CheckSource(given));
+  NDLFS_TRY(SourcePaths source, CheckSource(given));
+  MountPaths paths{std::move(source), {}};
   NDLFS_TRY(MountOptions options, ResolveOptions(given, paths));
   NDLFS_TRY(paths.mountpoint, MakeMountPoint());
   options.mountpoint = paths.mountpoint;

@@ -19,7 +19,7 @@
 #include "backends/base/unique_fd.h"
 #include "fs/fuse/mount.h"
 #include "fs/fuse/mount_process.h"
-#include "fs/fuse/preflight.h"
+#include "fs/serve/mount_info.h"
 
 namespace ndlfs::fs {
 namespace {

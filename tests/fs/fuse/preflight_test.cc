@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/fuse/preflight.h"
 
+#include "fs/serve/mount_info.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fs/cli/base/command.h"
+#include "fs/cli/base/mount_arguments.h"
+#include "fs/cli/base/nearest.h"
+#include "fs/cli/base/options.h"
+#include "fs/cli/base/standard_output.h"
+#include "fs/cli/store/check_report.h"
+#include "fs/cli/store/checker.h"
+#include "fs/cli/store/store_walk.h"
+#include "fs/serve/open_source.h"
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Exit statuses. If several apply, the first one in this order counts.
+constexpr int kDamaged = 1;                 // or a SOURCE is no store
+constexpr int kInterrupted = 128 + SIGINT;  // the status of shells for SIGINT
+constexpr int kUnreadable = 3;
+constexpr int kNotChecked = 4;
+constexpr int kSound = 0;
+
+// Seconds between lines of progress to a file or pipe.
+constexpr double kPlainInterval = 10;
+
+// Threads that read while `warm` waits for a server.
+constexpr unsigned kWarmThreads = 32;
+
+struct CheckArguments {
+  std::string_view command = "check";
+  std::vector<std::string> sources;
+  std::string format = "text";
+  std::string from;
+  backends::Detection detection = backends::Detection::kContent;
+  Checker::Options options;
+  MountOptions mount_options = {};  // those about URLs
+};
+
+// The checker that the signal handler stops.
+std::atomic<Checker*> running_checker{nullptr};
+
+void OnStopSignal(int) {
+  if (Checker* checker = running_checker.load()) checker->Stop();
+}
+
+// While it lives, the first SIGINT or SIGTERM stops `checker`, and a second one ends
+// the process as usual.
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(Checker& checker) {
+    running_checker = &checker;
+    struct sigaction action = {};
+    action.sa_handler = &OnStopSignal;
+    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+    for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+  }
+  ~StopOnSignal() {
+    for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
+    running_checker = nullptr;
+  }
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+};
+
+// Writes results to standard output and progress to standard error: on a terminal as
+// one line that is overwritten, elsewhere as a line from time to time.
+class Output {
+ public:
+  Output(std::string_view command, CheckFormat format) : command_(command), format_(format) {
+    Print(CheckBegin(format));
+  }
+
+  void Store(const StoreReport& report) {
+    model::MutexLock lock(mutex_);
+    summary_.Add(report);
+    // A store that was found but not read when the check stopped has no results.
+    if (!report.complete && report.chunks == 0 && report.damage.count == 0) return;
+    Erase();
+    Print(CheckStore(format_, report, is_first_));
+    is_first_ = false;
+  }
+
+  void Progress(const Checker& checker) {
+    const double seconds = Seconds();
+    if (!terminal_ && seconds < next_line_) return;
+    next_line_ = seconds + kPlainInterval;
+    const std::string line = CheckProgress(checker.progress(), seconds);
+    model::MutexLock lock(mutex_);
+    Erase();
+    Tell(terminal_ ? line : fmt::format("ndlfs {}: {}\n", command_, line));
+    shown_ = terminal_;
+  }
+
+  // `errors` are those of sources that could not be searched. If there are only such
+  // errors, the text format has no summary.
+  void End(const std::vector<model::Error>& errors) {
+    model::MutexLock lock(mutex_);
+    Erase();
+    for (const model::Error& error : errors) {
+      Tell(fmt::format("ndlfs: {}\n", model::OneLine(error.message())));
+    }
+    summary_.seconds = Seconds();
+    if (!errors.empty() && summary_.stores == 0 && format_ == CheckFormat::kText) return;
+    if (!errors.empty() && format_ == CheckFormat::kJson) summary_.complete = false;
+    Print(CheckEnd(format_, summary_));
+  }
+
+  static void Warn(const std::string& text) {
+    Tell(fmt::format("ndlfs: {}\n", model::OneLine(text)));
+  }
+
+  const CheckSummary& summary() const { return summary_; }
+  const model::Result<void>& printed() const { return printed_; }
+
+ private:
+  double Seconds() const {
+    return std::chrono::duration<double>(Clock::now() - begin_).count();
+  }
+
+  void Erase() {
+    if (shown_) Tell("\r\x1b[K");
+    shown_ = false;
+  }
+
+  // Ignores errors: a closed terminal is no reason to stop.
+  static void Tell(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+  void Print(const std::string& text) {
+    if (printed_) printed_ = WriteStandardOutput(backends::AsBytes(text));
+  }
+
+  const std::string_view command_;
+  const CheckFormat format_;
+  const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  const Clock::time_point begin_ = Clock::now();
+  double next_line_ = terminal_ ? 0 : kPlainInterval;
+  model::Mutex mutex_;  // guards both streams
+  bool is_first_ = true;
+  bool shown_ = false;  // a line of progress is on the terminal
+  CheckSummary summary_;
+  model::Result<void> printed_;
+};
+
+// Skips the stores before the one that --from names.
+class Resume {
+ public:
+  explicit Resume(const std::string& from) : from_(from), found_(from.empty()) {}
+
+  bool Passes(const FoundStore& store) {
+    found_ = found_ || store.location == from_;
+    return !found_;
+  }
+  bool found() const { return found_; }
+
+ private:
+  const std::string from_;
+  bool found_;
+};
+
+int StatusOf(const CheckSummary& summary, const std::vector<model::Error>& errors,
+             bool stopped) {
+  const auto unreadable = std::count_if(errors.begin(), errors.end(), [](const auto& error) {
+    return Judge(error) == Verdict::kUnreadable;
+  });
+  if (summary.damaged != 0 || unreadable != std::ssize(errors)) return kDamaged;
+  if (stopped) return kInterrupted;
+  if (summary.unreadable != 0 || unreadable != 0) return kUnreadable;
+  return summary.not_checked != 0 || summary.stores == 0 ? kNotChecked : kSound;
+}
+
+model::Result<int> Check(const CheckArguments& arguments) {
+  Output output(arguments.command,
+                arguments.format == "json" ? CheckFormat::kJson : CheckFormat::kText);
+  Checker checker(arguments.options, [&](const StoreReport& report) {
+    output.Store(report);
+    if (!output.printed()) checker.Stop();
+  });
+  const StopOnSignal stop(checker);
+  std::vector<model::Error> errors;  // complete when Run() has returned
+  Resume resume(arguments.from);
+  checker.Run(
+      [&](const std::function<bool(FoundStore)>& add) {
+        for (const std::string& source : arguments.sources) {
+          const auto walked = WalkStores(
+              source,
+              [&](const FoundStore& store) { return resume.Passes(store) || add(store); },
+              arguments.detection, arguments.mount_options.remote);
+          if (!walked) errors.push_back(walked.error());
+        }
+      },
+      [&] { output.Progress(checker); });
+  if (!resume.found() && !checker.stopped() && errors.empty()) {
+    errors.push_back(
+        model::NotFound("--from: no store {}", model::Quote(arguments.from)).value());
+  }
+  output.End(errors);
+  if (errors.empty() && output.summary().stores == 0 && !checker.stopped()) {
+    output.Warn(fmt::format("no array store in {}, so that nothing was checked",
+                            fmt::join(arguments.sources, ", ")));
+  }
+  if (!output.printed()) return model::Propagate(output.printed().error());
+  return StatusOf(output.summary(), errors, checker.stopped());
+}
+
+std::string CheckFormatName(const std::string& name) {
+  static const std::vector<std::string_view> kNames = {"text", "json"};
+  if (name == "text" || name == "json") return {};
+  return fmt::format("{} is not one of text, json{}", model::Quote(name),
+                     DidYouMean(name, kNames));
+}
+
+// Adds an option. `parse` reads its value into `value`, a part of what `owner` owns.
+template <typename Value>
+CLI::Option* AddParsed(CLI::App& app, const std::string& name,
+                       model::Result<Value> (*parse)(std::string_view), Value& value,
+                       std::shared_ptr<CheckArguments> owner, const std::string& description) {
+  const auto set = [name, parse, &value, owner = std::move(owner)](const std::string& text) {
+    const auto parsed = parse(text);
+    if (!parsed) throw CLI::ValidationError(name + ": " + parsed.error().message());
+    value = *parsed;
+  };
+  return app.add_option_function<std::string>(name, set, description);
+}
+
+Command::Body PrepareCheck(CLI::App& app) {
+  const auto arguments = std::make_shared<CheckArguments>();
+  app.add_option("SOURCE", arguments->sources,
+                 "Stores, or directories to search for stores; or URLs")
+      ->required()
+      ->option_text("...");
+  app.add_option("--format", arguments->format, "text (the default) or json")
+      ->check(CheckFormatName)
+      ->option_text("FORMAT");
+  app.add_option("--from", arguments->from,
+                 "Resume at this store, as named by an interrupted check")
+      ->option_text("STORE");
+  AddParsed(app, "--detect", ParseDetection, arguments->detection, arguments,
+            "Recognize stores by content or only by name (content)")
+      ->option_text("HOW");
+  AddParsed(app, "--threads", ParseThreads, arguments->options.threads, arguments,
+            "Threads that decode (one per core)")
+      ->option_text("N");
+  AddParsed(app, "--max-chunk-size", ParseSize, arguments->options.max_chunk_size, arguments,
+            "Skip arrays with larger decoded chunks (1GiB)")
+      ->option_text("SIZE");
+  AddRemoteOptions(app, arguments->mount_options);
+  app.footer(
+      "Exit status: 0 everything is sound, 1 something is damaged, 3 something could not be\n"
+      "read (no permission, a failing disk), 4 something was not checked (unknown codec), or\n"
+      "there is no store.\n"
+      "Ctrl-C stops and prints the summary so far.");
+  return [arguments] { return Check(*arguments); };
+}
+
+// Reads all that a mount may need through the block cache, which keeps it.
+model::Result<int> Warm(const CheckArguments& arguments) {
+  NDLFS_RETURN_IF_ERROR(CheckBlockCache(arguments.mount_options.remote));
+  return Check(arguments);
+}
+
+Command::Body PrepareWarm(CLI::App& app) {
+  const auto arguments = std::make_shared<CheckArguments>();
+  arguments->command = "warm";
+  arguments->options.threads = kWarmThreads;
+  app.add_option("PATH", arguments->sources,
+                 "Stores, or directories to search for stores; or URLs")
+      ->required()
+      ->option_text("...");
+  AddParsed(app, "--threads", ParseThreads, arguments->options.threads, arguments,
+            "Threads that read and decode (32)")
+      ->option_text("N");
+  AddRemoteOptions(app, arguments->mount_options);
+  app.get_option("--block-cache")->required();
+  app.footer(
+      "Reads and decodes every chunk, and reports damage as `ndlfs check` does, with its exit\n"
+      "status. A mount with the same --block-cache then finds the blocks there.");
+  return [arguments] { return Warm(*arguments); };
+}
+
+}  // namespace
+
+model::Result<int> CheckSources(std::vector<std::string> sources) {
+  CheckArguments arguments;
+  arguments.sources = std::move(sources);
+  return Check(arguments);
+}
+
+const Command kCheckCommand = {"check", "Read and decode every chunk, and report damage",
+                               PrepareCheck};
+
+const Command kWarmCommand = {"warm", "Bring what a mount will need into its block cache",
+                              PrepareWarm};
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "cache/chunk_cache.h"
+#include "fs/cli/base/command.h"
+#include "fs/cli/base/mount_arguments.h"
+#include "fs/cli/base/standard_output.h"
+#include "fs/cli/store/source_path.h"
+#include "fs/cli/store/store_argument.h"
+#include "fs/cli/store/store_walk.h"
+#include "fs/serve/open_source.h"
+#include "fs/tree/document.h"
+
+namespace ndlfs::fs {
+namespace {
+
+constexpr uint64_t kDescribeCacheSize = uint64_t{64} << 20;
+
+struct DescribeArguments {
+  std::string store;
+  std::string path = "/";
+  bool no_values = false;
+  MountOptions options;  // those about URLs
+};
+
+// The stores in a directory, one a line with its format; an error if there is none.
+model::Result<int> ListStores(const DescribeArguments& arguments) {
+  constexpr size_t kMostStores = 1000;
+  size_t count = 0;
+  bool is_written = true;
+  NDLFS_RETURN_IF_ERROR(WalkStores(
+      arguments.store,
+      [&](const FoundStore& found) {
+        if (found.format == nullptr) return true;
+        if (++count > kMostStores) return false;
+        const std::string line =
+            fmt::format("{}  ({})\n", model::OneLine(found.location), found.format->name());
+        is_written = WriteStandardOutput(backends::AsBytes(line)).has_value();
+        return is_written;
+      },
+      backends::Detection::kContent, arguments.options.remote));
+  if (!is_written) return 1;
+  if (count == 0) {
+    return model::Unsupported("{}: neither an array store nor a directory with array stores",
+                              arguments.store);
+  }
+  fmt::print(
+      stderr, "ndlfs: {} is a directory with {} array {}; ndlfs describe STORE describes one\n",
+      model::OneLine(arguments.store),
+      count > kMostStores ? fmt::format("more than {}", kMostStores) : fmt::format("{}", count),
+      count == 1 ? "store" : "stores");
+  return 0;
+}
+
+bool IsDirectoryOfStores(const DescribeArguments& arguments, const model::Error& error) {
+  if (error.code() != model::ErrorCode::kUnsupported || arguments.path != "/") return false;
+  std::error_code ignored;
+  return IsUrl(arguments.store) || std::filesystem::is_directory(arguments.store, ignored);
+}
+
+model::Result<int> Describe(const DescribeArguments& arguments) {
+  auto opened = OpenStore(arguments.store, arguments.options.remote);
+  if (!opened && IsDirectoryOfStores(arguments, opened.error())) return ListStores(arguments);
+  NDLFS_TRY(const OpenedStore named, std::move(opened));
+  NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
+  cache::ChunkCache cache(kDescribeCacheSize);
+  const ReaderOf reader_of =
+      [&](std::string_view path) -> std::shared_ptr<const cache::ArrayReader> {
+    if (arguments.no_values) return nullptr;
+    const auto node = store.hierarchy->Load(path);
+    if (!node || !(*node)->source) return nullptr;
+    return std::make_shared<cache::ArrayReader>((*node)->source, cache);
+  };
+  std::vector<std::string> errors;
+  const auto document =
+      WriteDocument(*store.hierarchy, store.name, store.object, reader_of, &errors);
+  if (!document) {
+    return model::Propagate(WithNearestName(document.error(), store), store.where);
+  }
+  NDLFS_RETURN_IF_ERROR(WriteStandardOutput(backends::AsBytes(*document)));
+  for (const std::string& error : errors) {
+    fmt::print(stderr, "ndlfs: {}: {}\n", model::OneLine(arguments.store),
+               model::OneLine(error));
+  }
+  return errors.empty() ? 0 : 1;
+}
+
+Command::Body PrepareDescribe(CLI::App& app) {
+  const auto arguments = std::make_shared<DescribeArguments>();
+  app.add_option(
+         "STORE", arguments->store,
+         "Array store: a file, directory or URL; of another directory, the stores in it")
+      ->required()
+      ->option_text(" ");
+  app.add_option("PATH", arguments->path, "Group or array in the store (the whole store)")
+      ->option_text(" ");
+  app.add_flag("--no-values", arguments->no_values, "Leave out the values of arrays");
+  AddRemoteOptions(app, arguments->options);
+  app.footer(
+      "`ndlfs cat STORE PATH` writes the elements of an array, `ndlfs check STORE` reads all.");
+  return [arguments] { return Describe(*arguments); };
+}
+
+}  // namespace
+
+const Command kDescribeCommand = {"describe", "Print the NDL document of a store",
+                                  PrepareDescribe};
+
+}  // namespace ndlfs::fs
