@@ -77,7 +77,8 @@ void AddArray(Collector& out, const backends::Node& node) {
 void AddViews(Collector& out, std::span<const ViewName> views) {
   std::vector<std::string_view> names;
   for (const ViewName& file : views) {
-    if (!file.refusal) names.push_back(file.name);
+    // Programs open all that are named.
+    if (!file.refusal && !file.is_directory) names.push_back(file.name);
   }
   if (!names.empty()) out.Add("user.ndl.views", fmt::format("[{}]", fmt::join(names, ", ")));
 }

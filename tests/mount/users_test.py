@@ -71,6 +71,22 @@ class OthersTest(UsersTest):
                 self.assert_denied(self.as_nobody("cat", mounted.join(name)))
         self.assertEqual(self.as_nobody("cat", mounted.join("arrays/big_endian.npy/data.raw")).returncode, 0)
 
+    def test_trees_are_as_closed_as_the_files_of_their_arrays(self):
+        os.chmod(self.path("arrays", "c_order.npy"), 0o640)
+        os.chmod(self.path("ocean.zarr", "surface", "sst", "zarr.json"), 0o640)
+        mounted = self.mount(self.source, "--allow-other")
+        harness.digests(mounted.join("ocean.zarr/data.zarr"))
+        harness.digests(mounted.join("arrays/c_order.npy/data.zarr"))
+        for name in ("arrays/c_order.npy/data.zarr/zarr.json", "ocean.zarr/surface/sst/data.zarr/zarr.json",
+                     "ocean.zarr/data.zarr/surface/sst/zarr.json"):
+            with self.subTest(name):
+                self.assertTrue(harness.read(mounted.join(name)))
+                self.assertNotEqual(self.as_nobody("cat", mounted.join(name)).returncode, 0)
+        shown = self.as_nobody("find", mounted.join("ocean.zarr/data.zarr"), "-name", "sst")
+        self.assertEqual(shown.stdout, "")
+        open_to_all = mounted.join("climate.zarr/data.zarr/t2m/zarr.json")
+        self.assertEqual(self.as_nobody("cat", open_to_all).stdout, harness.read(open_to_all).decode())
+
     def test_array_is_as_closed_as_its_metadata(self):
         os.chmod(self.path("ocean.zarr", "surface", "sst", "zarr.json"), 0o640)
         os.chmod(self.path("climate.zarr", "t2m", ".zarray"), 0o640)

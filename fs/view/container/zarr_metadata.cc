@@ -12,6 +12,8 @@
 #include "cache/array_reader.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/container/zarr_tree.h"
+#include "model/attributes.h"
+#include "model/base64.h"
 #include "model/value.h"
 
 namespace ndlfs::fs::zarr {
@@ -77,6 +79,26 @@ Json AttributesToJson(const std::vector<model::Attribute>& attributes) {
     if (auto json = ToJson(attribute.type, attribute.value)) {
       object[attribute.name] = *std::move(json);
     }
+  }
+  return object;
+}
+
+// xarray demands that `_FillValue` is one value in Zarr v3 and, for arrays of floats, the bytes
+// of a little-endian double in base64.
+Json ArrayAttributes(const ArrayInput& input) {
+  constexpr const char* kFillValue = "_FillValue";
+  Json object = AttributesToJson(input.node->attributes());
+  const auto* fill = model::FindAttribute(input.node->attributes(), kFillValue);
+  const Value* value = fill ? model::OnlyItem(fill->value) : nullptr;
+  if (value == nullptr || !object.contains(kFillValue)) return object;
+  const auto number = model::AsDouble(*value);
+  if (input.dtype.kind() == Datatype::Kind::kFloat && number) {
+    std::byte bytes[sizeof(double)];
+    if (model::EncodeElement(Datatype::Float64(), Value(*number), bytes)) {
+      object[kFillValue] = model::EncodeBase64(bytes);
+    }
+  } else if (auto json = ToJson(fill->type, *value)) {
+    object[kFillValue] = *std::move(json);
   }
   return object;
 }
@@ -170,7 +192,7 @@ Result<StoredArray> DescribeArray(const ArrayInput& input) {
       {"chunk_key_encoding", {{"name", "default"}, {"configuration", {{"separator", "/"}}}}},
       {"fill_value", FillToJson(input.dtype, array.fill)},
       {"codecs", Json::array({std::move(codec)})},
-      {"attributes", AttributesToJson(input.node->attributes())},
+      {"attributes", ArrayAttributes(input)},
       {"dimension_names", DimensionNames(input)},
   };
   array.metadata = TextOf(metadata);

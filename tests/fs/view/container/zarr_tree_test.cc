@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "backends/base/json.h"
@@ -258,6 +259,29 @@ TEST_F(ZarrTreeTest, GroupHasAllThatIsBelowItAndSaysWhatIsLeftOut) {
   EXPECT_EQ(inner["attributes"]["ndlfs_left_out"],
             Json::parse(R"(["__x: Zarr has no such names", "zarr.json: Zarr has no such names",
                             "text: elements of type string"])"));
+}
+
+TEST_F(ZarrTreeTest, FillValueAttributeIsAsXarrayReadsIt) {
+  const auto attribute = [&](const Datatype& type, const model::Value& value,
+                             std::vector<uint64_t> shape) {
+    auto store = std::make_shared<test::MemoryHierarchy>();
+    store->AddGroup("/");
+    model::Ndarray array;
+    array.shape = {{1, ""}};
+    array.attributes = {{"_FillValue", type, std::move(shape), value, {}}};
+    store->AddArray("/t", array,
+                    std::make_shared<test::MemoryArray>(type, std::vector<uint64_t>{1},
+                                                        std::string(type.size(), '\0')));
+    const auto group = MakeGroupInput(store, "/", cache_).value();
+    const auto tree = ArrayViews().Make(group->Load("t")->array.value(), "data.zarr");
+    EXPECT_THAT(tree, IsOk());
+    return Json::parse(ReadFile(*tree, "zarr.json").value())["attributes"]["_FillValue"].dump();
+  };
+  // struct.pack("<d", -999.0) and float("nan") in base64.
+  EXPECT_EQ(attribute(Datatype::Float32(), model::Value(-999.0), {}), "\"AAAAAAA4j8A=\"");
+  EXPECT_EQ(attribute(Datatype::Float64(), model::Value(std::nan("")), {}), "\"AAAAAAAA+H8=\"");
+  EXPECT_EQ(attribute(Datatype::Integer(2, true), model::Value(model::Value::List{-1}), {1}),
+            "-1");
 }
 
 TEST_F(ZarrTreeTest, AttributesAndNamesOfDimensionsAreInTheDocument) {
