@@ -29,6 +29,7 @@ CodecResult MakeBitGroom(const CodecConfig& config);
 CodecResult MakeBitRound(const CodecConfig& config);
 CodecResult MakeBitshuffle(const CodecConfig& config);
 CodecResult MakeBlosc(const CodecConfig& config);
+CodecResult MakeBlosc2(const CodecConfig& config);
 CodecResult MakeBytes(const CodecConfig& config);
 CodecResult MakeBz2(const CodecConfig& config);
 CodecResult MakeCastValue(const CodecConfig& config);

@@ -47,6 +47,7 @@ constexpr std::array kCodecs = {
     CodecEntry{"bitround", "bitround", "", MakeBitRound},
     CodecEntry{"", "", "32008", MakeBitshuffle, "bitshuffle"},
     CodecEntry{"blosc", "blosc", "32001", MakeBlosc},
+    CodecEntry{"", "", "32026", MakeBlosc2, "blosc2"},
     CodecEntry{"bytes", "", "", MakeBytes},
     CodecEntry{"", "bz2", "307", MakeBz2},
     CodecEntry{"cast_value", "", "", MakeCastValue},

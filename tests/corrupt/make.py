@@ -891,6 +891,45 @@ case("hdf5-zlib-garbage.h5", BadChunks({1: ("zlib",)}, path="v"))(
     lambda path: hdf5(path, lambda content: flip(content, hdf5_chunk(path, compression="gzip")), compression="gzip"))
 
 
+def hdf5_blosc2(path, change):
+    """VALUES in frames of Blosc 2 with one stored chunk each, and what `change` makes of the second one."""
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plist.set_chunk((COUNT,))
+    plist.set_filter(32026, h5py.h5z.FLAG_OPTIONAL, (1, 0, 4, 4 * COUNT, 5, 0, 1))
+    with h5py.File(path, "w") as file:
+        dataset = h5py.h5d.create(file.id, b"v", h5py.h5t.py_create(VALUES.dtype), h5py.h5s.create_simple(VALUES.shape), plist)
+        for index in range(CHUNKS):
+            data = VALUES[COUNT * index:COUNT * (index + 1)].tobytes()
+            frame = blosc2_frame(blosc2_stored(data, 4), len(data))
+            dataset.write_direct_chunk((COUNT * index,), change(frame) if index == 1 else frame)
+
+
+def blosc2_stored(data, size):
+    return struct.pack("<4B3I16x", 5, 1, 7, size, len(data), len(data), 32 + len(data)) + data
+
+
+def blosc2_frame(chunk, size):
+    tail = blosc2_stored(bytes(8), 8) + bytes.fromhex("940193cd0006de0000dc0000ce00000023d800") + bytes(16)
+    end = 97 + len(chunk) + len(tail)
+    return (b"\x9e\xa8b2frame\0\xd2" + struct.pack(">i", 97) + b"\xcf" + struct.pack(">Q", end) + bytes([0xa4, 0x12, 0, 0x51, 3])
+            + b"\xd3" + struct.pack(">q", size) + b"\xd3" + struct.pack(">q", len(chunk)) + b"\xd2" + struct.pack(">i", 4)
+            + b"\xd2" + struct.pack(">i", size) + b"\xd2" + struct.pack(">i", size) + b"\xd1\0\1\xd1\0\1\xc2\xd8\6" + bytes(16)
+            + bytes.fromhex("93cd0007de0000dc0000") + chunk + tail)
+
+
+def blosc2_case(name, words, change):
+    case(f"hdf5-blosc2-{name}.h5", BadChunks({1: words}, path="v"))(lambda path: hdf5_blosc2(path, change))
+
+
+blosc2_case("truncated", ("the header says",), lambda frame: frame[:200])
+blosc2_case("frame-of-another-kind", ("frame of the kind",), lambda frame: frame[:26] + b"\1" + frame[27:])
+blosc2_case("decodes-to-2-GiB", ("decodes to 2147483647 bytes",), lambda frame: frame[:34] + b"\x7f\xff\xff\xff" + frame[38:])
+blosc2_case("chunk-larger-than-the-frame", ("the header says 2147483647",),
+            lambda frame: frame[:97 + 12] + b"\xff\xff\xff\x7f" + frame[97 + 16:])
+blosc2_case("dictionary", ("dictionary",), lambda frame: frame[:97 + 31] + b"\1" + frame[97 + 32:])
+blosc2_case("chunk-of-every-byte", ("chunks",), lambda frame: frame[:58] + b"\0\0\0\1" + frame[62:])
+
+
 @case("hdf5-external-file-outside.h5", ArrayError(("outside",), path="v"))
 def _(path):
     with h5py.File(path, "w") as file:

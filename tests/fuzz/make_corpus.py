@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import struct
 import sys
 import tempfile
@@ -171,6 +172,15 @@ def codec_inputs():
             yield f"{first}-{encoder.codec_id}", bytes([first, 255]) + bytes(encoder.encode(plain))
 
 
+def goldens(prefix):
+    """Chunks of the tests of codecs whose names begin so."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "backends", "codec", "goldens.h")
+    with open(path, encoding="utf-8") as file:
+        for name, encoded in re.findall(r'\{"(\w+)", CodecDialect.*\n.*\n +"([0-9a-f]*)"', file.read()):
+            if name.startswith(prefix):
+                yield name, bytes.fromhex(encoded)
+
+
 def foreign_headers():
     """Numbers of formats in foreign_fuzz.cc, with headers and data."""
     raw = VALUES.tobytes()
@@ -288,6 +298,8 @@ def make_all(top):
         put(top, "shard_fuzz", str(style), content)
     for name, content in codec_inputs():
         put(top, "codec_fuzz", name, content)
+    for name, frame in goldens("Hdf5Blosc2"):
+        put(top, "blosc2_fuzz", name, b"\xff" + frame)
     for name, answer in remote_answers():
         put(top, "remote_fuzz", name, answer.encode())
     for number, document in enumerate(kerchunk_documents()):

@@ -132,6 +132,16 @@ group: g {
 """
 
 
+# Header, chunk, offsets of chunks, trailer.
+BLOSC2_FRAME = bytes.fromhex(
+    "9ea86232 6672616d 6500d200 000061cf 00000000 000000cc a4120051 03d30000 00000000 0018d300 00000000"
+    "000024d2 00000004 d2000000 18d20000 0018d100 01d10001 c2d80600 00000000 00000000 00000000 00000093"
+    "cd0007de 0000dc00 00"
+    "05010504 18000000 18000000 24000000 00000000 00000000 00000000 00000030 07000000"
+    "05010708 08000000 08000000 28000000 00000000 00000000 00000000 00000000 00000000 00000000"
+    "940193cd 0006de00 00dc0000 ce000000 23d80000 00000000 00000000 00000000 000000")
+
+
 def groups(top, path=""):
     """Every group below `top` of netCDF4 with its path, "" for the root."""
     yield path, top
@@ -330,7 +340,9 @@ class Hdf5Test(FormatTestCase):
         chunks = {"bitgroom": (32022, (3, 4, 0, 0, 0), floats, floats.tobytes()),
                   "granular": (32023, (3, 4, 0, 0, 0), floats, floats.tobytes()),
                   "vbz": (32020, (0, 4, 1, 0), np.arange(5, 0, -1, "<i4"),
-                          bytes([20, 0, 0, 0, 0, 0, 10, 1, 1, 1, 1]))}
+                          bytes([20, 0, 0, 0, 0, 0, 10, 1, 1, 1, 1])),
+                  # A frame of Blosc 2 with one chunk, all of whose elements are 7.
+                  "blosc2": (32026, (1, 0, 4, 24, 5, 1, 1), np.full(6, 7, "<i4"), BLOSC2_FRAME)}
         with h5py.File(self.path("a.h5"), "w") as file:
             for name, (code, parameters, values, chunk) in chunks.items():
                 plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
