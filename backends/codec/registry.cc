@@ -52,6 +52,7 @@ constexpr std::array kCodecs = {
     CodecEntry{"", "bz2", "307", MakeBz2},
     CodecEntry{"cast_value", "", "", MakeCastValue},
     CodecEntry{"", "categorize", "", MakeCategorize},
+    CodecEntry{"conditional", "", "", MakeConditional},
     CodecEntry{"", "crc32", "", MakeCrc32},
     CodecEntry{"crc32c", "crc32c", "", MakeCrc32c},
     CodecEntry{"", "delta", "", MakeDelta},

@@ -842,6 +842,16 @@ def blosc2():
 
 
 
+def conditional():
+    """By README.md of the codec in zarr-extensions; no library writes it."""
+    data = SQUARES.tobytes()
+    shuffled = np.frombuffer(data, "u1").reshape(-1, 4).T.tobytes()
+    codecs = [{"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}}, {"name": "zstd", "configuration": {"level": 3}}]
+    zstd = numcodecs.Zstd(3).encode
+    for mask, encoded in enumerate((data, shuffled, zstd(data), zstd(shuffled))):
+        add(f"Conditional{mask}", "kZarr3", "conditional", {"codecs": codecs}, data, bytes([mask]) + encoded)
+
+
 def write(path):
     lines = ["// SPDX-License-Identifier: MIT", "//",
              "// Written by make_goldens.py; not to be edited.", "#pragma once", "",
@@ -881,4 +891,5 @@ lzo()
 vbz()
 pcodec()
 blosc2()
+conditional()
 write(pathlib.Path(__file__).with_name("goldens.h"))
