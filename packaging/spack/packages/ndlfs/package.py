@@ -25,6 +25,7 @@ class Ndlfs(CMakePackage):
     variant("lzo", default=True, description="Read HDF5 chunks compressed with LZO (GPL)")
     variant("png", default=True, description="Show pictures of arrays")
     variant("seccomp", default=True, when="+hdf5", description="Refuse system calls that libhdf5 does not need")
+    variant("snappy", default=True, description="Read tables of Parquet compressed with snappy")
     variant("szip", default=True, description="Read chunks compressed with szip")
     variant("zfp", default=True, description="Read chunks compressed with zfp")
 
@@ -61,6 +62,7 @@ class Ndlfs(CMakePackage):
     depends_on("libaec", when="+szip")
     depends_on("libpng@1.6:", when="+png")
     depends_on("lzo", when="+lzo")
+    depends_on("snappy", when="+snappy")
     depends_on("zfp", when="+zfp")
 
     conflicts("platform=darwin", msg="ndlfs needs Linux")
@@ -72,6 +74,6 @@ class Ndlfs(CMakePackage):
 
     def cmake_args(self):
         options = {"HDF5": "hdf5", "HTTP": "http", "JEMALLOC": "jemalloc", "LZO": "lzo", "PNG": "png",
-                   "SECCOMP": "seccomp", "SZIP": "szip", "ZFP": "zfp"}
+                   "SECCOMP": "seccomp", "SNAPPY": "snappy", "SZIP": "szip", "ZFP": "zfp"}
         return [self.define_from_variant(f"NDLFS_WITH_{option}", variant) for option, variant in options.items()] + [
             self.define("NDLFS_BUILD_TESTS", False), self.define("NDLFS_UNITY", True)]
