@@ -143,8 +143,8 @@ void NotePassing(const model::Result<T>& look, std::optional<model::Error>& kept
   if (look.error().passes() || look.error().sys_errno() == EIO) kept = look.error();
 }
 
-// The format of which one of `names`, which suffice, is in the directory at `path`; null if
-// none is.
+// The format of which one of `names`, which suffice for some format, is in the directory at
+// `path`; null if none is.
 const Format* FindFirstMarker(const Source& source, std::string_view path,
                               std::span<const std::string_view> names) {
   const auto found = source.OpenStore(std::string(path))->StatMany(names);
@@ -153,7 +153,8 @@ const Format* FindFirstMarker(const Source& source, std::string_view path,
     for (const Format* format : Formats()) {
       const auto markers = format->directory_markers();
       const auto& its = markers.names;
-      if (markers.suffice && std::find(its.begin(), its.end(), names[i]) != its.end()) {
+      if (std::find(its.begin(), its.end(), names[i]) == its.end()) continue;
+      if (markers.suffice || format->ProbeDirectory(source, path).value_or(false)) {
         return format;
       }
     }
