@@ -217,6 +217,10 @@ model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
     const OpenOptions& options) {
   OpenOptions with_opener = options;
   with_opener.open_store = OpenAnyStore;
+  if (!options.ref.empty() && !format.has_versions()) {
+    return model::Unsupported("{}: a store of {} has no versions, and --ref names one",
+                              source->Describe(path), format.name());
+  }
   auto opened = format.Open(source, path, with_opener);
   if (opened || opened.error().is_transient()) return opened;
   // Where the content has told the format, or is a text whose reader names the wrong place, the

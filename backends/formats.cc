@@ -5,6 +5,7 @@
 
 #include "backends/format/foreign/foreign.h"
 #include "backends/format/hdf5/hdf5.h"
+#include "backends/format/icechunk/icechunk.h"
 #include "backends/format/kerchunk/kerchunk.h"
 #include "backends/format/n5/n5.h"
 #include "backends/format/ncml/ncml.h"
@@ -18,18 +19,19 @@
 namespace ndlfs::backends {
 
 // In the order in which they are asked. Directories of kerchunk have a file that those of Zarr
-// may have. NPZ comes before Zarr in archives, and
-// HDF5 after all others that are known by their first bytes: its signature may
-// stand behind the beginning of something else.
+// may have. NPZ comes before Zarr in archives, and HDF5 after all others that are known by
+// their first bytes: its signature may stand behind the beginning of something else.
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
-      &KerchunkFormat(), &ZarrFormat(),    &N5Format(),   &NpyFormat(),    &NpzFormat(),
-      &ZarrZipFormat(),  &NetCdf3Format(), &FitsFormat(), &NrrdFormat(),   &MetaImageFormat(),
-      &NiftiFormat(),    &NcmlFormat(),
+      &KerchunkFormat(), &ZarrFormat(),      &N5Format(),      &NpyFormat(),
+      &NpzFormat(),      &ZarrZipFormat(),   &NetCdf3Format(), &FitsFormat(),
+      &NrrdFormat(),     &MetaImageFormat(), &NiftiFormat(),   &NcmlFormat(),
+      &IcechunkFormat(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif
-      &EnviFormat(),     &GradsFormat(),   &BovFormat(),  &MitgcmFormat(), &NdlFormat(),
+      &EnviFormat(),     &GradsFormat(),     &BovFormat(),     &MitgcmFormat(),
+      &NdlFormat(),
   };
   return formats;
 }

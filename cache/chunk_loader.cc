@@ -57,7 +57,8 @@ model::Failure CutShort() { return Corrupt("it was cut short while being read");
 // read before.
 ChunkLedger::Expected Expect(const ChunkLocation& location, const ChunkLedger* ledger) {
   ChunkLedger::Expected expected;
-  if (ledger) expected = ledger->Expect(location.store, location.key);
+  if (ledger && !location.never_changes)
+    expected = ledger->Expect(location.store, location.key);
   if (location.if_match) expected.version = location.if_match;
   return expected;
 }
@@ -65,7 +66,7 @@ ChunkLedger::Expected Expect(const ChunkLocation& location, const ChunkLedger* l
 // `looks` as they were expected before the read.
 Result<void> NoteRead(const ChunkLocation& location, ChunkLedger* ledger,
                       const std::optional<backends::ReadResult>& read, uint64_t looks) {
-  if (!ledger) return {};
+  if (!ledger || location.never_changes) return {};
   return ledger->NoteRead(location.store, location.key,
                           read ? std::optional(read->info) : std::nullopt, looks);
 }
@@ -73,8 +74,12 @@ Result<void> NoteRead(const ChunkLocation& location, ChunkLedger* ledger,
 // Looks whether what could not be read or decoded has changed meanwhile: then it is
 // not damaged.
 Result<void> NoteFailed(const ChunkLocation& location, ChunkLedger* ledger) {
-  return ledger ? ledger->Note(location.store, location.key) : Result<void>();
+  if (!ledger || location.never_changes) return {};
+  return ledger->Note(location.store, location.key);
 }
+
+// A value that is not there, although somebody has noted that it is.
+model::Failure Lost() { return Corrupt("the file that it refers to is not there"); }
 
 // One chunk on its way from the store to its decoded form.
 class Loading {
@@ -148,7 +153,8 @@ class Loading {
   }
 
   Result<void> NoteVersion() const {
-    return ledger_ ? ledger_->Note(location_.store, location_.key) : Result<void>();
+    if (ledger_ == nullptr || location_.never_changes) return {};
+    return ledger_->Note(location_.store, location_.key);
   }
 
   // Whether the bytes of the value are the chunk as decoded.
@@ -181,10 +187,14 @@ class Loading {
       };
       NDLFS_TRY(const auto read,
                 location_.store->Read(location_.key,
-                                      {.range = piece, .if_match = version, .at_hand = at_hand},
+                                      {.range = piece,
+                                       .if_match = version,
+                                       .at_hand = at_hand,
+                                       .never_changes = location_.never_changes},
                                       reserve));
       if (is_first) NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, read, looks));
       if (!read && is_first) {
+        if (location_.must_exist) return Lost();
         if (version) return model::Stale("it is gone");
         return Bytes();
       }
@@ -208,7 +218,10 @@ class Loading {
     for (const ByteRange& piece : location_.pieces) {
       if (piece.length > most - total) return std::nullopt;
       total += piece.length;
-      requests.push_back({location_.key, {.range = piece, .if_match = version}, piece.length});
+      requests.push_back(
+          {location_.key,
+           {.range = piece, .if_match = version, .never_changes = location_.never_changes},
+           piece.length});
     }
     auto answers = location_.store->ReadMany(requests);
     for (size_t i = 0; i < answers.size(); ++i) {
@@ -238,7 +251,7 @@ class Loading {
   Result<Bytes> Empty() const {
     std::optional<backends::ValueInfo> found;
     if (location_.if_match) found = {.generation = *location_.if_match};
-    if (ledger_) {
+    if (ledger_ && !location_.never_changes) {
       NDLFS_RETURN_IF_ERROR(ledger_->NoteRead(location_.store, location_.key, found));
     }
     return Bytes();
@@ -379,11 +392,14 @@ class Piece final : public backends::EncodedChunk {
       return out;
     };
     LoadPace::Fetch fetch(pace_);
-    NDLFS_TRY(
-        const auto read,
-        location_.store->Read(location_.key, {.range = part, .if_match = version_}, reserve));
+    NDLFS_TRY(const auto read, location_.store->Read(location_.key,
+                                                     {.range = part,
+                                                      .if_match = version_,
+                                                      .never_changes = location_.never_changes},
+                                                     reserve));
     fetch.End();
     if (!checked_) NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, read, looks_));
+    if (!read && location_.must_exist) return Lost();
     is_absent_ = !read;
     if (!read) return std::nullopt;
     checked_ = true;

@@ -19,6 +19,9 @@ pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 find_path(LZF_INCLUDE liblzf/lzf.h REQUIRED)
 find_library(LZF_LIBRARY lzf REQUIRED)
+# Metadata of Icechunk: headers, and the program that makes readers of its schemas.
+find_path(FLATBUFFERS_INCLUDE flatbuffers/flexbuffers.h REQUIRED)
+find_program(FLATC flatc REQUIRED DOC "The compiler of FlatBuffers")
 find_package(BZip2 REQUIRED)
 find_package(ZLIB REQUIRED)
 

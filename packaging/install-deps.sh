@@ -17,6 +17,7 @@ build_packages=(
   cmake g++ ninja-build pkg-config
   libfuse3-dev fuse3
   libyaml-cpp-dev libfmt-dev libspdlog-dev libexpected-dev libcli11-dev nlohmann-json3-dev
+  flatbuffers-compiler libflatbuffers-dev
   libaec-dev libblosc-dev libbz2-dev libdeflate-dev libhdf5-dev libjemalloc-dev liblz4-dev liblzf-dev liblzma-dev
   liblzo2-dev libsnappy-dev libutf8proc-dev libxxhash-dev libzfp-dev libzstd-dev zlib1g-dev
   libcap-ng-dev libexpat1-dev libseccomp-dev

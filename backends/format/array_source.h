@@ -109,6 +109,11 @@ struct ChunkLocation {
   // most (kLimit or kCorrupt where there are more).
   std::function<model::Result<Bytes>(uint64_t limit)> generate;
 
+  // Somebody has noted that the value is there: if it is not, the chunk is not absent but lost.
+  bool must_exist = false;
+  // As of ReadOptions; the value is read once, and nobody has to look at it again.
+  bool never_changes = false;
+
   uint32_t skip_codecs = 0;  // bits of bytes to bytes codecs left out
 
   bool absent() const { return !store && !inline_bytes && !generate; }

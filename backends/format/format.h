@@ -74,6 +74,9 @@ class Format {
   // beside one of StoresDescribedBy(). An error where the file cannot be read at this moment.
   virtual model::Result<bool> SaysWhereDataAre(const Store& /*file*/) const { return false; }
 
+  // Whether its stores have versions, of which OpenOptions::ref names one.
+  virtual bool has_versions() const { return false; }
+
   // Opens the store at `path`, reading no chunk. The error says what is wrong
   // with it.
   virtual model::Result<std::shared_ptr<const Hierarchy>> Open(

@@ -161,6 +161,9 @@ struct OpenOptions {
   // How many documents that refer to other stores may be opened for the one that is opened, and
   // for those that it refers to. Each document divides it among its parts.
   uint64_t documents = 2000;
+  // Which version of a store that has versions (Format::has_versions()): "tag=v1"; empty: the
+  // present one.
+  std::string ref = {};
 };
 
 }  // namespace ndlfs::backends

@@ -143,6 +143,7 @@ class Reading {
       NDLFS_TRY(const auto value,
                 location.store->Get(location.key, limit - std::min<uint64_t>(limit, all.size()),
                                     options));
+      if (!value && location.must_exist) return model::Corrupt("its data are not there");
       if (!value) return std::nullopt;
       version = value->info.generation;
       all.insert(all.end(), value->bytes.span().begin(), value->bytes.span().end());

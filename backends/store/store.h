@@ -62,6 +62,9 @@ struct ReadOptions {
   // May be null. A store that has to wait for most bytes calls it if these are at hand, before
   // `reserve` and once at most. The caller can wait in it until there is memory for them.
   const std::function<void()>* at_hand = nullptr;
+  // The value is written once and never changes, says its format: a copy of it is right, however
+  // old it is.
+  bool never_changes = false;
 
   // The range of these bytes in a value of `total_size` bytes.
   ByteRange Clip(uint64_t total_size) const;

@@ -186,7 +186,8 @@ void Checker::TakeStock(const StorePtr& store, const FoundStore& found) {
   const auto result = Guarded([&]() -> model::Result<void> {
     NDLFS_TRY(const auto hierarchy,
               backends::OpenDetected(*found.format, found.source, found.path,
-                                     {.max_chunk_size = options_.max_chunk_size}));
+                                     {.max_chunk_size = options_.max_chunk_size,
+                                      .ref = options_.ref}));
     store->report.format = hierarchy->format();
     NDLFS_TRY(const std::string top, PathNameOf(*hierarchy, found.folders));
     AddObjects(store, *hierarchy, top, 0);

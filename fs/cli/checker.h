@@ -67,6 +67,7 @@ class Checker {
   struct Options {
     unsigned threads = 0;  // 0: one a core
     uint64_t max_chunk_size = uint64_t{1} << 30;
+    std::string ref = {};  // as of backends::OpenOptions
   };
   // Gets each store once, in the order in which they were given, from one
   // thread at a time.

@@ -190,7 +190,9 @@ int StatusOf(const CheckSummary& summary, const std::vector<model::Error>& error
 model::Result<int> Check(const CheckArguments& arguments) {
   Output output(arguments.command,
                 arguments.format == "json" ? CheckFormat::kJson : CheckFormat::kText);
-  Checker checker(arguments.options, [&](const StoreReport& report) {
+  Checker::Options options = arguments.options;
+  options.ref = arguments.mount_options.remote.ref;
+  Checker checker(options, [&](const StoreReport& report) {
     output.Store(report);
     if (!output.printed()) checker.Stop();
   });

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/format/versioned.h"
 #include "cache/chunk_cache.h"
 #include "fs/cli/command.h"
 #include "fs/cli/mount_arguments.h"
@@ -29,6 +30,7 @@ struct DescribeArguments {
   std::string store;
   std::string path = "/";
   bool no_values = false;
+  bool log = false;      // write the versions of the store instead
   MountOptions options;  // those about URLs
 };
 
@@ -67,10 +69,22 @@ bool IsDirectoryOfStores(const DescribeArguments& arguments, const model::Error&
   return IsUrl(arguments.store) || std::filesystem::is_directory(arguments.store, ignored);
 }
 
+model::Result<int> WriteLog(const OpenedStore& store) {
+  const auto* versioned = dynamic_cast<const backends::Versioned*>(store.hierarchy.get());
+  if (versioned == nullptr) {
+    return model::Unsupported("{}: a store of {} has no versions", store.where,
+                              store.hierarchy->format());
+  }
+  NDLFS_TRY(const std::string text, versioned->Log(), store.where);
+  NDLFS_RETURN_IF_ERROR(WriteStandardOutput(backends::AsBytes(text)));
+  return 0;
+}
+
 model::Result<int> Describe(const DescribeArguments& arguments) {
   auto opened = OpenStore(arguments.store, arguments.options.remote);
   if (!opened && IsDirectoryOfStores(arguments, opened.error())) return ListStores(arguments);
   NDLFS_TRY(const OpenedStore named, std::move(opened));
+  if (arguments.log) return WriteLog(named);
   NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
   cache::ChunkCache cache(kDescribeCacheSize);
   const ReaderOf reader_of =
@@ -104,6 +118,8 @@ Command::Body PrepareDescribe(CLI::App& app) {
   app.add_option("PATH", arguments->path, "Group or array in the store (the whole store)")
       ->option_text(" ");
   app.add_flag("--no-values", arguments->no_values, "Leave out the values of arrays");
+  app.add_flag("--log", arguments->log,
+               "Write the branches, tags and history of a repository instead");
   AddRemoteOptions(app, arguments->options);
   app.footer(
       "`ndlfs cat STORE PATH` writes the elements of an array, `ndlfs check STORE` reads all.");

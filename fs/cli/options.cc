@@ -314,6 +314,12 @@ constexpr std::array kMountOptions = {
     MountOption{"allow-urls", "LIST",
                 "Other URLs that redirects and references may lead to (none)", true,
                 SetAllowUrls},
+    MountOption{"ref", "REF",
+                "Version of a repository: branch=NAME, tag=NAME, snapshot=ID, at=TIME", true,
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  options.remote.ref = value;
+                  return {};
+                }},
     MountOption{"endpoint", "URL", "Server of s3:// URLs (as the AWS tools have it)", true,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   options.remote.endpoint = value;

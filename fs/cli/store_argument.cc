@@ -45,11 +45,11 @@ Result<const backends::Format*> FormatAt(const Source& source, const std::string
 }
 
 Result<OpenedStore> OpenAt(std::shared_ptr<const Source> source, const std::string& path,
-                           const backends::Format& format) {
+                           const backends::Format& format, const std::string& ref = {}) {
   OpenedStore store;
   store.where = (std::filesystem::path(source->name()) / path).string();
   store.name = std::filesystem::path(path.empty() ? source->name() : path).filename();
-  NDLFS_TRY(store.hierarchy, backends::OpenDetected(format, source, path, {}));
+  NDLFS_TRY(store.hierarchy, backends::OpenDetected(format, source, path, {.ref = ref}));
   store.source = std::move(source);
   store.path = path;
   return store;
@@ -157,7 +157,7 @@ Result<OpenedStore> OpenStoreBehindUrl(const std::string& url, const RemoteAcces
   NDLFS_TRY(const auto place, OpenUrl(url, access));
   NDLFS_TRY(const auto* format, FormatAt(*place.source, place.file), shown);
   if (format == nullptr) return model::Unsupported("{}: not an array store", shown);
-  NDLFS_TRY(OpenedStore store, OpenAt(place.source, place.file, *format));
+  NDLFS_TRY(OpenedStore store, OpenAt(place.source, place.file, *format, access.ref));
   store.where = shown;
   return store;
 }
@@ -177,7 +177,7 @@ Result<OpenedStore> OpenStore(const std::string& path, const RemoteAccess& acces
     place = WidenForDescription(std::move(place));
     NDLFS_TRY(opened, OpenLocal(place.root, false, access), path);
   }
-  NDLFS_TRY(OpenedStore store, OpenAt(source, place.path, *format));
+  NDLFS_TRY(OpenedStore store, OpenAt(source, place.path, *format, access.ref));
   store.where = path;
   NDLFS_TRY(store.object, PathNameOf(*store.hierarchy, place.folders), path);
   return store;

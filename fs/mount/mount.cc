@@ -156,7 +156,8 @@ class Mount {
             backends::OpenOptions{.max_chunk_size = options.max_chunk_size,
                                   .shared = source_->is_shared(),
                                   .search_holds = FreshnessOf(options).interval(),
-                                  .answer_within = AnswerWithin(options)},
+                                  .answer_within = AnswerWithin(options),
+                                  .ref = options.remote.ref},
             [](const backends::Hierarchy& hierarchy, std::string_view store_name,
                std::string_view path, const ReaderOf& reader_of, const auto& refused) {
               return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);

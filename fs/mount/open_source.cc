@@ -68,7 +68,8 @@ using ClientPtr = std::shared_ptr<const backends::HttpClient>;
 // Which documents are worth reading as soon as they are looked for: those that make a directory
 // a store.
 std::vector<std::string> MetadataDocuments() {
-  return {"zarr.json", ".zmetadata", ".zgroup", ".zarray", ".zattrs", "attributes.json"};
+  return {"zarr.json", ".zmetadata",      ".zgroup", ".zarray",
+          ".zattrs",   "attributes.json", "repo",    "ref.json"};
 }
 
 backends::RemoteOptions OptionsOf(const RemoteAccess& access) {

@@ -26,6 +26,9 @@ struct RemoteAccess {
   // Directory for blocks of files, also of sources that are no URLs; empty: none.
   std::string block_cache;
   uint64_t block_cache_size = uint64_t{10} << 30;  // bytes
+  // Which version of stores that have versions: "tag=v1" (OpenOptions::ref). Also of sources
+  // that are no URLs.
+  std::string ref;
   // How long answers about names are trusted; nullopt: for ever.
   std::optional<std::chrono::nanoseconds> trusts_looks_for = std::chrono::seconds(10);
 };

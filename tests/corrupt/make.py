@@ -26,6 +26,7 @@ import h5py
 import numcodecs
 import numpy as np
 
+import parquet
 import zarr3
 
 CHUNKS = 4
@@ -956,6 +957,35 @@ case("kerchunk-beyond-the-end.json", BadChunks({1: ()}, path="v"))(
 case("kerchunk-all-outside.json", ArrayError(("outside the source tree",), path="v"))(
     lambda path: kerchunk(path, lambda refs: {key: ["../secret/chunk"] if key[-1].isdigit() else value
                                               for key, value in refs.items()}))
+
+
+def kerchunk_parquet(path, change_row=lambda row: row, change=lambda table: table):
+    """The same in a table of Parquet, in a directory: what is made of the row of chunk 1, and of the table."""
+    write(f"{path}/data.bin", VALUES.tobytes())
+    metadata = {".zgroup": {"zarr_format": 2}, "v/.zarray": ZARRAY}
+    write(f"{path}/.zmetadata", json.dumps({"metadata": metadata, "record_size": 10000}))
+    rows = [("data.bin", 4 * COUNT * index, 4 * COUNT) for index in range(CHUNKS)]
+    rows[1] = change_row(rows[1])
+    columns = {name: (kind, [row[i] for row in rows])
+               for i, (name, kind) in enumerate((("path", "text"), ("offset", "i8"), ("size", "i8")))}
+    write(f"{path}/v/refs.0.parq", change(parquet.table(columns, encoding="dictionary", codec="zstd")))
+
+
+def parquet_case(name, words, chunks=range(CHUNKS), **changes):
+    case(f"kerchunk-parquet-{name}.parq", BadChunks({index: words for index in chunks}, path="v"))(
+        lambda path: kerchunk_parquet(path, **changes))
+
+
+parquet_case("chunk-outside", ("outside the source tree",), [1], change_row=lambda row: ("../../../secret/chunk", 0, 4 * COUNT))
+parquet_case("file-missing", ("nowhere.bin", "not there"), [1], change_row=lambda row: ("nowhere.bin", 0, 4 * COUNT))
+parquet_case("offset-negative", ("offset is -1",), [1], change_row=lambda row: (row[0], -1, row[2]))
+parquet_case("beyond-the-end", (), [1], change_row=lambda row: (row[0], 1 << 60, row[2]))
+parquet_case("truncated", ("cut short",), change=lambda table: table[:-9])
+parquet_case("footer-of-4-GiB", ("metadata of 4294967295 bytes",), change=lambda table: table[:-8] + b"\xff" * 4 + b"PAR1")
+parquet_case("no-table", ("no table",), change=lambda table: b"PAR1")
+parquet_case("page-expands-without-end", ("pages of more than",), change=lambda table: table[:7] + b"\xfe\xff\xff\xff\x0f" + table[8:])
+parquet_case("more-rows-than-the-record-size", ("rows, more than 10000",), change=lambda table: parquet.table(
+    {"path": ("text", [None] * 10001)}, page_rows=20000, group_rows=20000))
 
 
 def n5(path, change):

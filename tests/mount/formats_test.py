@@ -13,6 +13,7 @@ import harness
 import netCDF4
 import numcodecs
 import numpy as np
+import parquet
 import yaml
 import zarr2 as zarr
 from numpy.lib import recfunctions
@@ -532,6 +533,31 @@ class OtherZarrTest(FormatTestCase):
             folder = mounted.join(name, "v")
             self.assertIn(words, harness.read(folder, "error.txt").decode(), name)
             self.assertFalse(os.path.exists(os.path.join(folder, "data.npy")), name)
+
+    def test_kerchunk_references_in_parquet(self):
+        """Two arrays, of which one has chunks in three tables; some are absent, some stand in the table."""
+        values = np.arange(48, dtype="<i4").reshape(6, 8)
+        chunks = [values[i:i + 2, j:j + 2].tobytes() for i in range(0, 6, 2) for j in range(0, 8, 2)]
+        harness.write(self.path("refs.parq/data.bin"), b"head" + b"".join(chunks))
+        array = {"zarr_format": 2, "shape": [6, 8], "chunks": [2, 2], "dtype": "<i4", "order": "C", "fill_value": -1,
+                 "filters": None, "compressor": None}
+        metadata = {".zgroup": {"zarr_format": 2}, "g/.zgroup": {"zarr_format": 2}, "g/v/.zarray": array,
+                    "g/v/.zattrs": {"_ARRAY_DIMENSIONS": ["y", "x"]}, "s/.zarray": array | {"shape": [], "chunks": []}}
+        harness.write(self.path("refs.parq/.zmetadata"), json.dumps({"metadata": metadata, "record_size": 5}))
+        rows = [("data.bin", 4 + 16 * i, 16, None) for i in range(12)]
+        rows[3], rows[7] = (None, 0, 0, None), (None, 0, 0, chunks[7])
+        for number, options in enumerate(({"codec": "zstd"}, {"encoding": "dictionary"}, {"encoding": "delta", "version": 2})):
+            part = rows[5 * number:5 * number + 5] + [(None, 0, 0, None)] * (3 if number == 2 else 0)
+            columns = {name: (kind, [row[i] for row in part])
+                       for i, (name, kind) in enumerate((("path", "text"), ("offset", "i8"), ("size", "i8"), ("raw", "text")))}
+            harness.write(self.path(f"refs.parq/g/v/refs.{number}.parq"), parquet.table(columns, **options))
+        harness.write(self.path("refs.parq/s/refs.0.parq"), parquet.table({"raw": ("text", [b"\7\0\0\0"])}))
+        mounted = self.mount(self.scratch)
+        expected = values.copy()
+        expected[0:2, 6:8] = -1
+        np.testing.assert_array_equal(load(mounted.join("refs.parq", "g/v")), expected)
+        self.assertEqual(load(mounted.join("refs.parq", "s")), 7)
+        self.assertEqual(sorted(os.listdir(mounted.join("refs.parq", "g")))[-1], "v")
 
     def test_integers_of_four_bits(self):
         values = np.array([7, -8, -7, -1, 0, 3], "i1")

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/store/chunk_table.h"
 #include "backends/store/kept_values.h"
 #include "backends/store/partial_listing.h"
 #include "model/mutex.h"
@@ -28,7 +29,7 @@ bool IsNumber(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
 
-class FindingStore final : public SeparatorStore, public PartialListing, public KeptValues {
+class FindingStore : public SeparatorStore, public PartialListing, public KeptValues {
  public:
   FindingStore(std::shared_ptr<const Store> store, std::string prefix, std::string_view lead,
                char separator, size_t rank)
@@ -82,6 +83,25 @@ class FindingStore final : public SeparatorStore, public PartialListing, public 
   bool IsKept(std::string_view key, const ByteRange& range) const override {
     return backends::IsKept(*store_, state_ == State::kOther ? Other(key) : std::string(key),
                             range);
+  }
+
+ protected:
+  // The same of `table`, which the store is.
+  Result<std::optional<ValuePlace>> ResolveIn(const ChunkTable& table,
+                                              std::string_view key) const {
+    if (state_ == State::kOther) {
+      NDLFS_TRY(auto other, table.Resolve(Other(key)));
+      if (other) return other;
+    }
+    NDLFS_TRY(auto place, table.Resolve(key));
+    if (place) {
+      if (state_ == State::kUndecided) state_ = State::kOwn;
+      return place;
+    }
+    if (state_ == State::kOther) return place;
+    NDLFS_TRY(const bool is_other, IsUnderOther(key));
+    if (!is_other) return place;
+    return table.Resolve(Other(key));
   }
 
  private:
@@ -182,6 +202,21 @@ class FindingStore final : public SeparatorStore, public PartialListing, public 
   mutable std::optional<Clock::time_point> last_look_ GUARDED_BY(mutex_);
 };
 
+// The same of a store whose values are in other ones.
+class FindingTable final : public FindingStore, public ChunkTable {
+ public:
+  FindingTable(const std::shared_ptr<const Store>& store, const ChunkTable& table,
+               std::string prefix, std::string_view lead, char separator, size_t rank)
+      : FindingStore(store, std::move(prefix), lead, separator, rank), table_(table) {}
+
+  Result<std::optional<ValuePlace>> Resolve(std::string_view key) const override {
+    return ResolveIn(table_, key);
+  }
+
+ private:
+  const ChunkTable& table_;  // the store of the base
+};
+
 }  // namespace
 
 std::shared_ptr<const Store> WithOtherSeparator(std::shared_ptr<const Store> store,
@@ -192,8 +227,11 @@ std::shared_ptr<const Store> WithOtherSeparator(std::shared_ptr<const Store> sto
   const size_t parts = rank + (lead.empty() ? 0 : 1);
   if (layout.keys.is_reversed() || !layout.shards.empty() || rank == 0 || parts < 2)
     return store;
-  return std::make_shared<FindingStore>(std::move(store), prefix, lead, layout.keys.separator(),
-                                        rank);
+  const char separator = layout.keys.separator();
+  if (const auto* table = dynamic_cast<const ChunkTable*>(store.get())) {
+    return std::make_shared<FindingTable>(store, *table, prefix, lead, separator, rank);
+  }
+  return std::make_shared<FindingStore>(std::move(store), prefix, lead, separator, rank);
 }
 
 }  // namespace ndlfs::backends::zarr

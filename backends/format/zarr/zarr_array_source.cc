@@ -16,6 +16,7 @@
 #include "backends/format/source_notes.h"
 #include "backends/format/stored_chunks.h"
 #include "backends/format/zarr/separator_store.h"
+#include "backends/store/chunk_table.h"
 #include "backends/store/keys.h"
 #include "backends/store/partial_listing.h"
 
@@ -72,7 +73,9 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
  public:
   ZarrArraySource(std::shared_ptr<const Store> store, std::string prefix,
                   std::shared_ptr<const ArrayLayout> layout)
-      : store_(WithOtherSeparator(std::move(store), prefix, *layout)),
+      : store_(HasExactKeys(*store) ? std::move(store)
+                                    : WithOtherSeparator(std::move(store), prefix, *layout)),
+        table_(dynamic_cast<const ChunkTable*>(store_.get())),
         prefix_(std::move(prefix)),
         layout_(std::move(layout)) {}
 
@@ -85,6 +88,7 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
 
   // Of sharded arrays a listing only tells that there is nothing.
   model::Result<std::optional<std::vector<uint64_t>>> ListChunks(size_t most) const override {
+    if (HasExactKeys(*store_)) return std::nullopt;
     std::vector<uint64_t> found;
     std::string folder = prefix_.empty() ? prefix_ : prefix_.substr(0, prefix_.size() - 1);
     NDLFS_TRY(const bool is_all, ListBelow(folder, 0, most, found));
@@ -97,7 +101,7 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
   model::Result<ChunkLocation> Locate(std::span<const uint64_t> index,
                                       IndexCache& indexes) const override {
     if (layout_->shards.empty()) {
-      return At(prefix_ + layout_->keys.Key(index), ByteRange{});
+      return Find(prefix_ + layout_->keys.Key(index));
     }
     const ChunkGrid& grid = layout_->spec.grid;
     Index begin(grid.rank());
@@ -107,7 +111,7 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
 
   // One chunk of plain elements, that has the rows of the array.
   std::optional<ContiguousRange> contiguous() const override {
-    if (!layout_->plain) return std::nullopt;
+    if (!layout_->plain || HasExactKeys(*store_)) return std::nullopt;
     const ChunkGrid& grid = layout_->objects;
     uint64_t size = layout_->plain->size();
     for (size_t dim = 0; dim < grid.rank(); ++dim) {
@@ -159,13 +163,40 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
     return true;
   }
 
-  ChunkLocation At(std::string key, std::optional<ByteRange> piece,
-                   std::optional<Generation> version = std::nullopt) const {
+  // Whether the keys of chunks are those of the specification, and are not listed.
+  static bool HasExactKeys(const Store& store) {
+    const auto* table = dynamic_cast<const ChunkTable*>(&store);
+    return table != nullptr && !table->lists_keys();
+  }
+
+  // The value at `key`, where it truly is.
+  model::Result<ChunkLocation> Find(std::string key) const {
     ChunkLocation location;
-    location.store = store_;
-    location.key = std::move(key);
+    if (table_ == nullptr) {
+      location.store = store_;
+      location.key = std::move(key);
+      location.pieces = {ByteRange{}};
+      return location;
+    }
+    NDLFS_TRY(auto place, table_->Resolve(key), store_->Describe(key));
+    if (!place) return ChunkLocation::Absent();
+    location.store = std::move(place->store);
+    location.key = std::move(place->key);
+    location.pieces = {place->range};
+    location.if_match = std::move(place->if_match);
+    location.inline_bytes = std::move(place->bytes);
+    location.must_exist = true;
+    location.never_changes = place->never_changes;
+    return location;
+  }
+
+  // A part of the value at `whole`; nullopt: nothing of it.
+  static ChunkLocation Part(const ChunkLocation& whole, const std::optional<ByteRange>& piece,
+                            const std::optional<Generation>& version) {
+    ChunkLocation location = whole;
+    location.pieces.clear();
     if (piece) location.pieces = {*piece};
-    location.if_match = std::move(version);
+    if (version) location.if_match = version;
     return location;
   }
 
@@ -179,16 +210,35 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
     }
     shard.shape = layout_->objects.ChunkShape(object);
     shard.slot = Linear(object, layout_->objects.counts());
-    const std::string key = prefix_ + layout_->keys.Key(object);
+    NDLFS_TRY(const ChunkLocation whole, FindShard(prefix_ + layout_->keys.Key(object)));
+    if (whole.absent()) return whole;
+    shard.version = whole.if_match;
+    if (whole.pieces[0].length != ByteRange::kToEnd) shard.bytes = whole.pieces[0];
 
     uint64_t slots = Count(layout_->objects.counts());  // used by the levels so far
     for (const ShardLayout& level : layout_->shards) {
-      NDLFS_TRY(const auto piece, FindInShard(key, level, shard, begin, indexes),
-                store_->Describe(key));
-      if (!piece) return At(key, std::nullopt, shard.version);
+      NDLFS_TRY(const auto piece, FindInShard(whole, level, shard, begin, indexes),
+                whole.store->Describe(whole.key));
+      if (!piece) return Part(whole, std::nullopt, shard.version);
       slots += Descend(level, begin, *piece, slots, shard);
     }
-    return At(key, shard.bytes, shard.version);
+    return Part(whole, shard.bytes, shard.version);
+  }
+
+  // A shard as a value, of all bytes or of a range whose size is known. Any other one is read
+  // through the table.
+  model::Result<ChunkLocation> FindShard(const std::string& key) const {
+    NDLFS_TRY(ChunkLocation shard, Find(key));
+    if (shard.absent()) return shard;
+    const ByteRange& range = shard.pieces[0];
+    const bool is_usual =
+        !shard.inline_bytes && (range.length != ByteRange::kToEnd || range.offset == 0);
+    if (is_usual) return shard;
+    shard.inline_bytes = nullptr;
+    shard.store = store_;
+    shard.key = key;
+    shard.pieces = {ByteRange{}};
+    return shard;
   }
 
   // Makes `shard` its inner chunk at `begin`, which lies at `piece` of it.
@@ -212,12 +262,12 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
 
   // The piece of `shard` that is its inner chunk at `begin`; nullopt if it is
   // empty, or the shard absent. Sets the version of `shard`.
-  model::Result<std::optional<ByteRange>> FindInShard(const std::string& key,
+  model::Result<std::optional<ByteRange>> FindInShard(const ChunkLocation& whole,
                                                       const ShardLayout& level, Shard& shard,
                                                       const Index& begin,
                                                       IndexCache& indexes) const {
     NDLFS_TRY(const Index counts, level.Counts(shard.shape));
-    const auto load = [&] { return LoadIndex(key, level, counts, shard, indexes); };
+    const auto load = [&] { return LoadIndex(whole, level, counts, shard, indexes); };
     NDLFS_TRY(const auto entry, indexes.GetOrLoad(id(), shard.slot, load));
     if (entry->empty()) return std::nullopt;
     auto [index, version] = SplitEntry(entry->span());
@@ -233,24 +283,27 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
   }
 
   // The index of a shard, as the cache keeps it; no bytes for one that is absent.
-  model::Result<Bytes> LoadIndex(const std::string& key, const ShardLayout& level,
-                                 const Index& counts, const Shard& shard,
-                                 IndexCache& indexes) const {
+  static model::Result<Bytes> LoadIndex(const ChunkLocation& whole, const ShardLayout& level,
+                                        const Index& counts, const Shard& shard,
+                                        IndexCache& indexes) {
     ReadOptions options = level.IndexOptions(counts);
     if (shard.bytes) {
       NDLFS_TRY(const ByteRange range, level.IndexRange(counts, shard.bytes->length));
       options = {.range = {shard.bytes->offset + range.offset, range.length}};
     }
     options.if_match = shard.version;
-    const auto value = store_->Get(key, level.EncodedIndexSize(counts), options);
+    options.never_changes = whole.never_changes;
+    const Store& store = *whole.store;
+    const auto value = store.Get(whole.key, level.EncodedIndexSize(counts), options);
     if (!value) {
       // A shard that cannot be read is watched by what else is known of it.
-      const auto info = store_->Stat(key);
-      if (info) NDLFS_RETURN_IF_ERROR(indexes.DidRead(store_, key, *info));
+      const auto info = store.Stat(whole.key);
+      if (info) NDLFS_RETURN_IF_ERROR(DidRead(whole, *info, indexes));
       return model::Propagate(value.error());
     }
+    if (!*value && whole.must_exist) return MissingValue({whole.store, whole.key});
     const auto found = *value ? std::optional((*value)->info) : std::nullopt;
-    NDLFS_RETURN_IF_ERROR(indexes.DidRead(store_, key, found));
+    NDLFS_RETURN_IF_ERROR(DidRead(whole, found, indexes));
     if (!*value && shard.version) return model::Stale("the shard is gone");
     if (!*value) return Bytes();
     const uint64_t size = shard.bytes ? shard.bytes->length : (*value)->info.size;
@@ -261,9 +314,17 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
     return WithVersion(index, (*value)->info.generation);
   }
 
+  static model::Result<void> DidRead(const ChunkLocation& whole,
+                                     const std::optional<ValueInfo>& found,
+                                     IndexCache& indexes) {
+    if (whole.never_changes) return {};
+    return indexes.DidRead(whole.store, whole.key, found);
+  }
+
   static uint64_t Count(const Index& counts) { return CheckedProduct(counts).value_or(0); }
 
   const std::shared_ptr<const Store> store_;
+  const ChunkTable* const table_;  // what `store_` is; null: its values are there themselves
   const std::string prefix_;
   const std::shared_ptr<const ArrayLayout> layout_;
 };

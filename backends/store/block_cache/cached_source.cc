@@ -358,6 +358,7 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
                                       const std::optional<FileCache::Known>& known) const {
     if (!known) return std::nullopt;
     const auto wanted = options.if_match ? options.if_match : pinned();
+    if (options.never_changes && !wanted) return known->info;
     if (known->is_of_record) return std::nullopt;
     if (wanted ? *wanted == known->info.generation : known->is_fresh) return known->info;
     return std::nullopt;
@@ -487,7 +488,8 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
     if (done == count) return ReadResult{count, info};
     const ByteSpan rest = out.subspan(done, count - done);
     const ReadOptions missing = {.range = {range.offset + done, rest.size()},
-                                 .if_match = info.generation};
+                                 .if_match = info.generation,
+                                 .never_changes = options.never_changes};
     NDLFS_TRY(
         const auto result,
         Fetch(key, path, missing, [&](uint64_t) -> model::Result<ByteSpan> { return rest; }));

@@ -11,9 +11,9 @@
 #include "backends/base/checked.h"
 #include "backends/base/json.h"
 #include "backends/base/json_scan.h"
+#include "backends/store/chunk_table.h"
 #include "backends/store/keys.h"
 #include "backends/store/metadata_turn.h"
-#include "backends/store/partial_listing.h"
 #include "backends/store/reference/reference_table.h"
 #include "backends/store/reference/reference_url.h"
 #include "backends/store/url_opener.h"
@@ -30,12 +30,10 @@ constexpr uint64_t kMaxRecordSize = 1'000'000;
 // Of a table while it is read, for each byte of its file.
 constexpr uint64_t kBytesOfTable = 4;
 
-// A value in the references themselves, or a part of another file.
-struct Place {
-  std::shared_ptr<const ReferenceTable> table;  // which has `bytes`
-  std::optional<ConstByteSpan> bytes;
-  StoreKey target;
-  ByteRange range;
+// Where a chunk is. With bytes that stand in a table, also facts about the file of the table.
+struct FoundChunk {
+  ValuePlace place;
+  ValueInfo table_info;
 };
 
 // A document of Zarr in .zmetadata: a part of its text.
@@ -85,42 +83,7 @@ std::optional<uint64_t> ChunkNumber(std::string_view name, const ChunkCounts& co
   return name.empty() ? std::optional(number) : std::nullopt;
 }
 
-std::string ChunkName(uint64_t number, const ChunkCounts& counts) {
-  if (counts.empty()) return "0";
-  std::string name;
-  for (size_t i = counts.size(); i-- > 0; number /= counts[i]) {
-    name = std::to_string(number % counts[i]) + (name.empty() ? "" : ".") + name;
-  }
-  return name;
-}
-
-uint64_t SizeOfPart(const ByteRange& part, uint64_t file_size) {
-  return part.offset >= file_size ? 0 : std::min(part.length, file_size - part.offset);
-}
-
-model::Failure MissingFile(const StoreKey& target) {
-  return model::Corrupt("the file {} that it refers to is not there", model::Quote(target.key));
-}
-
-// What to read of a file for `options` of the part that `place` is.
-model::Result<ReadOptions> OptionsForFile(const Place& place, const ReadOptions& options) {
-  ReadOptions whole = options;
-  if (options.from_end) {
-    NDLFS_TRY(const auto file, place.target.store->Stat(place.target.key));
-    if (!file) return MissingFile(place.target);
-    whole.from_end = false;
-    whole.range = options.Clip(SizeOfPart(place.range, file->size));
-    if (!whole.if_match) whole.if_match = file->generation;
-  } else {
-    const uint64_t left = place.range.length - std::min(place.range.length, whole.range.offset);
-    whole.range.length = std::min(whole.range.length, left);
-  }
-  const auto offset = CheckedAdd(place.range.offset, whole.range.offset);
-  whole.range = offset ? ByteRange{*offset, whole.range.length} : ByteRange{0, 0};
-  return whole;
-}
-
-class ParquetReferenceStore final : public ReferenceStore, public PartialListing {
+class ParquetReferenceStore final : public ReferenceStore {
  public:
   static model::Result<std::shared_ptr<const ReferenceStore>> Open(
       std::shared_ptr<const Source> source, const std::string& path) {
@@ -142,21 +105,31 @@ class ParquetReferenceStore final : public ReferenceStore, public PartialListing
       NDLFS_TRY(const std::string text, TextOf(*document));
       return info_.OfPart(text.size());
     }
-    NDLFS_TRY(const auto place, FindChunk(key));
-    if (!place) return std::nullopt;
-    if (place->bytes) return place->table->info().OfPart(place->bytes->size());
-    NDLFS_TRY(auto info, place->target.store->Stat(place->target.key));
-    if (info) info->size = SizeOfPart(place->range, info->size);
+    NDLFS_TRY(const auto chunk, FindChunk(key));
+    if (!chunk) return std::nullopt;
+    const ValuePlace& place = chunk->place;
+    if (place.bytes) return chunk->table_info.OfPart(place.bytes->size());
+    NDLFS_TRY(auto info, place.store->Stat(place.key));
+    if (info) info->size = SizeOfPart(place.range, info->size);
     return info;
   }
 
-  model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
-    return ListSome(prefix, SIZE_MAX);
+  model::Result<std::optional<ValuePlace>> Resolve(std::string_view key) const override {
+    if (const Document* document = FindDocument(key)) {
+      NDLFS_RETURN_IF_ERROR(CheckIsPresent());
+      NDLFS_TRY(const std::string text, TextOf(*document));
+      return InlinePlace(std::string(kMetadata), AsBytes(text));
+    }
+    NDLFS_TRY(auto chunk, FindChunk(key));
+    if (!chunk) return std::nullopt;
+    return std::move(chunk->place);
   }
 
-  // Chunks are listed after documents. Reads tables until there are enough.
-  model::Result<std::vector<StoreEntry>> ListSome(std::string_view prefix,
-                                                  size_t limit) const override {
+  // Only tables tell which chunks there are, and these are not read before they are needed.
+  bool lists_keys() const override { return false; }
+
+  // The documents alone.
+  model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     const std::string begin = prefix.empty() ? "" : std::string(prefix) + "/";
     std::map<std::string, bool> children;  // whether they have children
     for (auto it = documents_.lower_bound(begin);
@@ -165,23 +138,15 @@ class ParquetReferenceStore final : public ReferenceStore, public PartialListing
       const size_t slash = rest.find('/');
       children[std::string(rest.substr(0, slash))] |= slash != rest.npos;
     }
-    if (const auto array = arrays_.find(prefix); array != arrays_.end()) {
-      NDLFS_RETURN_IF_ERROR(ListChunks(prefix, array->second, limit, children));
-    }
     std::vector<StoreEntry> entries;
-    for (const auto& [name, is_prefix] : children) {
-      if (entries.size() == limit) break;
-      entries.push_back({name, is_prefix});
-    }
+    for (const auto& [name, is_prefix] : children) entries.push_back({name, is_prefix});
     return entries;
   }
 
-  bool looks_are_requests() const override { return files_->looks_are_requests(); }
   uint64_t held_bytes() const override { return metadata_bytes_ + tables_.held_bytes(); }
   std::string Describe(std::string_view key) const override { return JoinKey(path_, key); }
   std::optional<int64_t> ClockNs() const override { return files_->ClockNs(); }
 
-  // Which chunks there are, only tables tell, and these are not read before they are needed.
   model::Result<void> CheckReachable(std::string_view) const override { return {}; }
 
  private:
@@ -193,20 +158,16 @@ class ParquetReferenceStore final : public ReferenceStore, public PartialListing
       NDLFS_TRY(const std::string text, TextOf(*document));
       return Deliver(AsBytes(text), info_, options, reserve);
     }
-    NDLFS_TRY(const auto place, FindChunk(key));
-    if (!place) return std::nullopt;
-    if (place->bytes) return Deliver(*place->bytes, place->table->info(), options, reserve);
-    NDLFS_TRY(const ReadOptions wanted, OptionsForFile(*place, options));
-    uint64_t size = 0;
-    const auto reserve_for_part = [&](uint64_t file_size) {
-      size = SizeOfPart(place->range, file_size);
-      return reserve(size);
-    };
-    NDLFS_TRY(auto result,
-              place->target.store->Read(place->target.key, wanted, reserve_for_part));
-    if (!result) return MissingFile(place->target);
-    result->info.size = size;
-    return result;
+    NDLFS_TRY(const auto chunk, FindChunk(key));
+    if (!chunk) return std::nullopt;
+    if (!chunk->place.bytes) return ReadPlace(chunk->place, options, reserve);
+    return Deliver(chunk->place.bytes->span(), chunk->table_info, options, reserve);
+  }
+
+  ValuePlace InlinePlace(std::string key, ConstByteSpan bytes) const {
+    ValuePlace place{files_, std::move(key)};
+    place.bytes = std::make_shared<const Bytes>(Bytes::Copy(bytes));
+    return place;
   }
 
   static model::Result<std::optional<ReadResult>> Deliver(ConstByteSpan value,
@@ -288,7 +249,7 @@ class ParquetReferenceStore final : public ReferenceStore, public PartialListing
   }
 
   // Where the chunk at `key` is; nullopt if it is absent, or no key of a chunk.
-  model::Result<std::optional<Place>> FindChunk(std::string_view key) const {
+  model::Result<std::optional<FoundChunk>> FindChunk(std::string_view key) const {
     const auto array = ArrayOf(key);
     if (array == arrays_.end()) return std::nullopt;
     const size_t before = array->first.empty() ? 0 : array->first.size() + 1;
@@ -300,11 +261,9 @@ class ParquetReferenceStore final : public ReferenceStore, public PartialListing
     if (!table) return std::nullopt;
     NDLFS_TRY(const auto row, table->Find(*number % record_size_), file);
     if (!row) return std::nullopt;
-    Place place{table, row->bytes, {}, row->range};
-    if (!row->bytes) {
-      NDLFS_TRY(place.target, FindTarget(row->path, file));
-    }
-    return place;
+    if (row->bytes) return FoundChunk{InlinePlace(file, *row->bytes), table->info()};
+    NDLFS_TRY(StoreKey target, FindTarget(row->path, file));
+    return FoundChunk{{std::move(target.store), std::move(target.key), row->range}, {}};
   }
 
   // The array below whose path `key` is.
@@ -368,21 +327,6 @@ class ParquetReferenceStore final : public ReferenceStore, public PartialListing
     if (!path) return false;
     NDLFS_TRY(const auto info, targets_->Stat(*path));
     return info.has_value();
-  }
-
-  model::Result<void> ListChunks(std::string_view array, const ChunkCounts& counts,
-                                 size_t limit, std::map<std::string, bool>& children) const {
-    const uint64_t chunks = *CheckedProduct(counts);
-    for (uint64_t begin = 0; begin < chunks && children.size() < limit; begin += record_size_) {
-      NDLFS_TRY(const auto table, GetTable(TableKey(array, begin / record_size_)));
-      if (!table) continue;
-      const uint64_t rows = std::min({table->rows(), record_size_, chunks - begin});
-      for (uint64_t row = 0; row < rows && children.size() < limit; ++row) {
-        NDLFS_TRY(const auto found, table->Find(row));
-        if (found) children.emplace(ChunkName(begin + row, counts), false);
-      }
-    }
-    return {};
   }
 
   const std::shared_ptr<const Source> source_;

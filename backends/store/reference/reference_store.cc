@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "backends/base/checked.h"
 #include "backends/base/json.h"
 #include "backends/base/json_scan.h"
 #include "backends/format/json_attributes.h"
@@ -138,7 +137,7 @@ class JsonReferenceStore final : public ReferenceStore {
     if ((*reference)->inline_value) return InlineInfo(**reference);
     const StoreKey& place = (*reference)->target;
     NDLFS_TRY(auto target, place.store->Stat(place.key));
-    if (target) target->size = PartSize((*reference)->range, target->size);
+    if (target) target->size = SizeOfPart((*reference)->range, target->size);
     return target;
   }
 
@@ -166,12 +165,22 @@ class JsonReferenceStore final : public ReferenceStore {
   std::string Describe(std::string_view key) const override { return JoinKey(path_, key); }
   std::optional<int64_t> ClockNs() const override { return file_->ClockNs(); }
 
+  // Bytes in the file itself have its version.
+  model::Result<std::optional<ValuePlace>> Resolve(std::string_view key) const override {
+    NDLFS_TRY(const auto reference, FindNow(key));
+    if (!reference) return std::nullopt;
+    if (!reference->inline_value) return PlaceOf(*reference);
+    ValuePlace place{file_, ""};
+    place.bytes = std::make_shared<const Bytes>(Bytes::Copy(AsBytes(*reference->inline_value)));
+    return place;
+  }
+
   model::Result<void> CheckReachable(std::string_view prefix) const override {
     for (const auto* it = index_.LowerBound(prefix);
          it != index_.End() && index_.KeyOf(*it).starts_with(prefix); ++it) {
       const std::string_view name = FileNameOf(index_.KeyOf(*it));
       if (name.starts_with(".z") || name == "zarr.json") continue;
-      const auto reference = Resolve(index_.KeyOf(*it));
+      const auto reference = FindNow(index_.KeyOf(*it));
       if (reference || reference.error().is_transient()) return {};
       return model::Propagate(reference.error());
     }
@@ -182,9 +191,9 @@ class JsonReferenceStore final : public ReferenceStore {
   model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
                                                   const ReadOptions& options,
                                                   const Reserve& reserve) const override {
-    NDLFS_TRY(const auto reference, Resolve(key));
+    NDLFS_TRY(const auto reference, FindNow(key));
     if (!reference) return std::nullopt;
-    if (!reference->inline_value) return ReadTarget(*reference, options, reserve);
+    if (!reference->inline_value) return ReadPlace(PlaceOf(*reference), options, reserve);
     const std::string_view value = *reference->inline_value;
     NDLFS_TRY(const ByteSpan out, reserve(value.size()));
     const ByteRange range = options.Clip(value.size());
@@ -193,53 +202,16 @@ class JsonReferenceStore final : public ReferenceStore {
     return ReadResult{count, InlineInfo(*reference)};
   }
 
+  static ValuePlace PlaceOf(const Reference& reference) {
+    return {reference.target.store, reference.target.key, reference.range};
+  }
+
   ValueInfo InlineInfo(const Reference& reference) const {
     return file_info_.OfPart(reference.inline_value->size());
   }
 
-  // Bytes of a part of a file of `file_size` bytes.
-  static uint64_t PartSize(const ByteRange& part, uint64_t file_size) {
-    return part.offset >= file_size ? 0 : std::min(part.length, file_size - part.offset);
-  }
-
-  model::Result<std::optional<ReadResult>> ReadTarget(const Reference& reference,
-                                                      const ReadOptions& options,
-                                                      const Reserve& reserve) const {
-    NDLFS_TRY(const ReadOptions wanted, OptionsForTarget(reference, options));
-    uint64_t size = 0;
-    const auto reserve_for_part = [&](uint64_t file_size) {
-      size = PartSize(reference.range, file_size);
-      return reserve(size);
-    };
-    const StoreKey& target = reference.target;
-    NDLFS_TRY(auto result, target.store->Read(target.key, wanted, reserve_for_part));
-    if (!result) return Missing(target);
-    result->info.size = size;
-    return result;
-  }
-
-  // What to read of the file for `options` of the part.
-  model::Result<ReadOptions> OptionsForTarget(const Reference& reference,
-                                              const ReadOptions& options) const {
-    const ByteRange& part = reference.range;
-    ReadOptions target = options;
-    if (options.from_end) {  // of a part that may be shorter than the reference says
-      NDLFS_TRY(const auto file, reference.target.store->Stat(reference.target.key));
-      if (!file) return Missing(reference.target);
-      target.from_end = false;
-      target.range = options.Clip(PartSize(part, file->size));
-      if (!target.if_match) target.if_match = file->generation;
-    } else {
-      const uint64_t left = part.length - std::min(part.length, target.range.offset);
-      target.range.length = std::min(target.range.length, left);
-    }
-    const auto offset = CheckedAdd(part.offset, target.range.offset);
-    target.range = offset ? ByteRange{*offset, target.range.length} : ByteRange{0, 0};
-    return target;
-  }
-
   // nullopt where there is no such key.
-  model::Result<std::optional<Reference>> Resolve(std::string_view key) const {
+  model::Result<std::optional<Reference>> FindNow(std::string_view key) const {
     if (!index_.Find(key)) return std::nullopt;
     // The index is about one version of the text, and keys are asked for as of now.
     NDLFS_TRY(const auto now, file_->Stat(""));
@@ -310,12 +282,6 @@ class JsonReferenceStore final : public ReferenceStore {
     }
     NDLFS_TRY(std::string path, ResolveLocalUrl(*source_, path_, url));
     return StoreKey{targets_, std::move(path)};
-  }
-
-  // A file that is not there is no absent chunk: its data are missing.
-  static model::Failure Missing(const StoreKey& target) {
-    return model::Corrupt("the file {} that it refers to is not there",
-                          model::Quote(target.key));
   }
 
   const std::shared_ptr<const Source> source_;

@@ -19,13 +19,15 @@
 #include <string>
 #include <string_view>
 
+#include "backends/store/chunk_table.h"
 #include "backends/store/source.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
 namespace ndlfs::backends::kerchunk {
 
-class ReferenceStore : public Store {
+// Tells where values are, so that those in other files are read there.
+class ReferenceStore : public Store, public ChunkTable {
  public:
   // Fails if the first key that begins with `prefix`, and is not that of
   // metadata, refers to a value that cannot be read, because it is remote or

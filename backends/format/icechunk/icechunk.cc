@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/icechunk/icechunk.h"
+
+#include <array>
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/base/new_id.h"
+#include "backends/format/icechunk/icechunk_store.h"
+#include "backends/format/icechunk/metadata_file.h"
+#include "backends/format/icechunk/versions.h"
+#include "backends/format/node_cache.h"
+#include "backends/format/versioned.h"
+#include "backends/format/zarr/zarr_format.h"
+#include "backends/store/file_name.h"
+#include "model/mutex.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using icechunk::IcechunkStore;
+using icechunk::Pinned;
+using icechunk::Ref;
+using icechunk::Repository;
+using icechunk::Snapshot;
+using model::Result;
+
+constexpr std::string_view kRepoFile = "repo";
+constexpr std::string_view kMainRef = "refs/branch.main/ref.json";
+constexpr std::array<std::string_view, 2> kMarkers = {kRepoFile, kMainRef};
+
+// A node whose files are those of the repository; keeps the one that it was made of.
+struct RepositoryNode {
+  std::shared_ptr<const Node> zarr;
+  Node node;
+};
+
+// The Zarr hierarchy of one snapshot.
+class IcechunkHierarchy final : public Hierarchy, public Versioned {
+ public:
+  IcechunkHierarchy(std::shared_ptr<const Repository> repository, Ref ref, const Pinned& pinned,
+                    std::shared_ptr<const IcechunkStore> store,
+                    std::shared_ptr<const Hierarchy> zarr)
+      : repository_(std::move(repository)),
+        ref_(std::move(ref)),
+        entry_(pinned.entry),
+        store_(std::move(store)),
+        zarr_(std::move(zarr)),
+        version_(std::hash<std::string>()(icechunk::IdText(pinned.snapshot))),
+        seen_(pinned.version) {}
+
+  std::string_view format() const override { return "Icechunk"; }
+
+  Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
+    NDLFS_TRY(const uint64_t version, zarr_->Version(path));
+    if (auto known = nodes_.Find(path, version)) return known;
+    auto made = std::make_shared<RepositoryNode>();
+    NDLFS_TRY(made->zarr, zarr_->Load(path));
+    made->node = *made->zarr;
+    made->node.files.clear();
+    if (!entry_.empty()) made->node.files.push_back(entry_);
+    const Node* node = &made->node;
+    return nodes_.Insert(path, version, std::shared_ptr<const Node>(std::move(made), node));
+  }
+
+  Result<std::vector<std::string>> List(std::string_view path) const override {
+    return zarr_->List(path);
+  }
+
+  // That of a node does not change as long as the store is open.
+  Result<uint64_t> Version(std::string_view path) const override {
+    if (path != "/") return zarr_->Version(path);
+    NDLFS_TRY(const bool is_present, IsPresent());
+    return is_present ? version_ : NewId();
+  }
+
+  uint64_t held_bytes() const override { return zarr_->held_bytes(); }
+
+  Result<std::string> Log() const override { return icechunk::WriteLog(*repository_, ref_); }
+
+ private:
+  // Whether the ref still leads to this snapshot. Reads only what has changed.
+  Result<bool> IsPresent() const EXCLUDES(mutex_) {
+    if (entry_.empty() || ref_.is_fixed()) return true;
+    NDLFS_TRY(const auto info, repository_->store()->Stat(entry_));
+    if (!info) return false;
+    {
+      const model::MutexLock lock(mutex_);
+      if (info->generation == seen_) return true;
+    }
+    NDLFS_TRY(const Pinned pinned, repository_->Resolve(ref_));
+    if (pinned.snapshot != store_->snapshot().id()) return false;
+    const model::MutexLock lock(mutex_);
+    seen_ = pinned.version;
+    return true;
+  }
+
+  const std::shared_ptr<const Repository> repository_;
+  const Ref ref_;
+  const std::string entry_;  // the file that may lead to another snapshot; empty: none
+  const std::shared_ptr<const IcechunkStore> store_;
+  const std::shared_ptr<const Hierarchy> zarr_;
+  const uint64_t version_;
+  mutable NodeCache nodes_;
+  mutable model::Mutex mutex_;
+  mutable Generation seen_ GUARDED_BY(mutex_);  // of `entry_`, which led to this snapshot
+};
+
+class Icechunk final : public Format {
+ public:
+  std::string_view name() const override { return "Icechunk"; }
+  bool has_versions() const override { return true; }
+  DirectoryMarkers directory_markers() const override { return {kMarkers, false}; }
+
+  Result<bool> ProbeDirectory(const Source& source, std::string_view path) const override {
+    const auto store = source.OpenStore(std::string(path));
+    NDLFS_TRY(const auto head, store->Get(kRepoFile, icechunk::kHeaderSize,
+                                          {.range = {0, icechunk::kHeaderSize}}));
+    if (head && icechunk::HasMagic(head->bytes.span())) return true;
+    constexpr uint64_t kLongestRef = 1024;
+    const auto ref = store->Get(kMainRef, kLongestRef);
+    if (!ref && !ref.error().is_transient()) return false;
+    if (!ref) return model::Propagate(ref.error());
+    return *ref && AsText((*ref)->bytes.span()).find("\"snapshot\"") != std::string_view::npos;
+  }
+
+  Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
+                                                const std::string& path,
+                                                const OpenOptions& options) const override {
+    NDLFS_TRY(Ref ref, icechunk::ParseRef(options.ref), "--ref");
+    auto repository = std::make_shared<const Repository>(*source, path);
+    NDLFS_TRY(const Pinned pinned, repository->Resolve(ref));
+    NDLFS_TRY(Bytes payload, repository->ReadSnapshot(pinned.snapshot));
+    NDLFS_TRY(auto snapshot, Snapshot::Make(std::move(payload), pinned.snapshot),
+              repository->store()->Describe(Repository::SnapshotKey(pinned.snapshot)));
+    const std::string name =
+        StoreNameOf(path.empty() ? std::string_view(source->name()) : path, ".icechunk");
+    auto store = std::make_shared<const IcechunkStore>(std::move(source), path, repository,
+                                                       pinned, std::move(snapshot));
+    OpenOptions of_zarr = options;
+    of_zarr.ref.clear();
+    NDLFS_TRY(auto zarr, OpenZarr(store, "", name, of_zarr));
+    return std::make_shared<const IcechunkHierarchy>(std::move(repository), std::move(ref),
+                                                     pinned, std::move(store), std::move(zarr));
+  }
+};
+
+}  // namespace
+
+const Format& IcechunkFormat() {
+  static const Icechunk format;
+  return format;
+}
+
+}  // namespace ndlfs::backends

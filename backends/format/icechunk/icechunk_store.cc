@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/icechunk/icechunk_store.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <utility>
+
+#include "backends/base/checked.h"
+#include "backends/format/icechunk/metadata_file.h"
+#include "backends/store/keys.h"
+
+namespace ndlfs::backends::icechunk {
+namespace {
+
+using model::Result;
+
+constexpr std::string_view kDocument = "zarr.json";
+constexpr size_t kMostDimensions = 64;
+
+// "a/b/c/0/1": the path "/a/b" of an array, and the index of a chunk.
+struct ChunkName {
+  std::string path;
+  std::vector<uint32_t> index;
+};
+
+std::optional<uint32_t> ParseNumber(std::string_view text) {
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  const bool is_canonical = text == "0" || !text.starts_with('0');
+  return is_whole && is_canonical ? std::optional(number) : std::nullopt;
+}
+
+std::optional<ChunkName> ParseChunkName(std::string_view key) {
+  ChunkName chunk;
+  for (;;) {
+    const size_t slash = key.rfind('/');
+    const std::string_view last = slash == key.npos ? key : key.substr(slash + 1);
+    const std::string_view rest = slash == key.npos ? "" : key.substr(0, slash);
+    if (last == "c") {
+      std::ranges::reverse(chunk.index);
+      chunk.path = "/" + std::string(rest);
+      return chunk;
+    }
+    const auto number = ParseNumber(last);
+    if (!number || slash == key.npos || chunk.index.size() == kMostDimensions) {
+      return std::nullopt;
+    }
+    chunk.index.push_back(*number);
+    key = rest;
+  }
+}
+
+ObjectId CopyId(const fb::ObjectId12& id) {
+  ObjectId copy;
+  std::copy_n(id.bytes()->data(), copy.size(), copy.begin());
+  return copy;
+}
+
+}  // namespace
+
+IcechunkStore::IcechunkStore(std::shared_ptr<const Source> source, const std::string& path,
+                             std::shared_ptr<const Repository> repository, const Pinned& pinned,
+                             std::shared_ptr<const Snapshot> snapshot)
+    : repository_(std::move(repository)),
+      snapshot_(std::move(snapshot)),
+      virtual_chunks_(std::move(source), path, pinned.containers) {}
+
+const fb::NodeSnapshot* IcechunkStore::NodeOfDocument(std::string_view key) const {
+  if (!key.ends_with(kDocument)) return nullptr;
+  key.remove_suffix(kDocument.size());
+  if (key.empty()) return snapshot_->Find("/");
+  if (!key.ends_with('/')) return nullptr;
+  key.remove_suffix(1);
+  return snapshot_->Find("/" + std::string(key));
+}
+
+ValueInfo IcechunkStore::InfoOf(const fb::NodeSnapshot& node) const {
+  constexpr uint64_t kNsPerUs = 1000;
+  const auto written = CheckedMultiply(snapshot_->written_us(), kNsPerUs);
+  ValueInfo info;
+  info.size = node.user_data()->size();
+  info.generation = Generation::OfNumbers({Snapshot::VersionOf(node), info.size});
+  info.modified_ns = written && *written <= INT64_MAX ? static_cast<int64_t>(*written) : 0;
+  return info;
+}
+
+Result<std::optional<ValueInfo>> IcechunkStore::Stat(std::string_view key) const {
+  if (const auto* node = NodeOfDocument(key)) return InfoOf(*node);
+  if (!ParseChunkName(key)) return std::nullopt;
+  NDLFS_TRY(const auto place, Resolve(key));
+  if (!place) return std::nullopt;
+  if (place->bytes != nullptr) {
+    ValueInfo info;
+    info.size = place->bytes->size();
+    info.generation = Generation::OfTag(IdText(snapshot_->id()));
+    return info;
+  }
+  NDLFS_TRY(auto info, place->store->Stat(place->key));
+  if (info) info->size = SizeOfPart(place->range, info->size);
+  return info;
+}
+
+Result<std::vector<StoreEntry>> IcechunkStore::List(std::string_view prefix) const {
+  const std::string begin = prefix.empty() ? "/" : "/" + std::string(prefix) + "/";
+  std::map<std::string, bool> children;
+  for (size_t i = snapshot_->LowerBound(begin); i < snapshot_->size();) {
+    const std::string_view path = TextOf(snapshot_->node(i).path());
+    if (!path.starts_with(begin)) break;
+    const std::string_view rest = path.substr(begin.size());
+    const size_t slash = rest.find('/');
+    if (!rest.empty()) children.emplace(rest.substr(0, slash), true);
+    // On to what is not below it: '0' comes after '/'.
+    i = slash == rest.npos
+            ? i + 1
+            : snapshot_->LowerBound(begin + std::string(rest.substr(0, slash)) + '0');
+  }
+  const auto* node = snapshot_->Find(prefix.empty() ? "/" : "/" + std::string(prefix));
+  if (node != nullptr) children.emplace(kDocument, false);
+  std::vector<StoreEntry> entries;
+  for (const auto& [name, is_prefix] : children) entries.push_back({name, is_prefix});
+  return entries;
+}
+
+Result<std::shared_ptr<const Manifest>> IcechunkStore::LoadManifest(const ObjectId& id) const {
+  return manifests_.GetOrLoad(id, [&]() -> Result<std::shared_ptr<const Manifest>> {
+    NDLFS_TRY(Bytes payload, repository_->ReadManifest(id, snapshot_->LimitOf(id)));
+    NDLFS_TRY(auto manifest, Manifest::Make(std::move(payload), id),
+              Describe(Repository::ManifestKey(id)));
+    return manifest;
+  });
+}
+
+Result<std::optional<ValuePlace>> IcechunkStore::Resolve(std::string_view key) const {
+  const auto chunk = ParseChunkName(key);
+  if (!chunk) {
+    return model::Unsupported("the chunk key {}: keys of Icechunk are c/0/1",
+                              model::Quote(key));
+  }
+  const auto* node = snapshot_->Find(chunk->path);
+  if (node == nullptr) return std::nullopt;
+  NDLFS_TRY(const auto* reference, snapshot_->FindManifest(*node, chunk->index));
+  if (reference == nullptr) return std::nullopt;
+  NDLFS_TRY(const auto manifest, LoadManifest(CopyId(*reference->object_id())));
+  const auto* found = manifest->Find(*node->id(), chunk->index);
+  if (found == nullptr) return std::nullopt;
+  return PlaceOf(*manifest, *found, key);
+}
+
+Result<std::optional<ValuePlace>> IcechunkStore::PlaceOf(const Manifest& manifest,
+                                                         const fb::ChunkRef& chunk,
+                                                         std::string_view key) const {
+  const bool is_virtual = chunk.location() != nullptr || chunk.compressed_location() != nullptr;
+  const int kinds = (chunk.inline_data() != nullptr ? 1 : 0) +
+                    (chunk.chunk_id() != nullptr ? 1 : 0) + (is_virtual ? 1 : 0);
+  if (kinds != 1) {
+    return model::Corrupt("the reference of {} has {} places", model::Quote(key), kinds);
+  }
+  if (chunk.inline_data() != nullptr) {
+    ValuePlace place{repository_->store(), std::string(key)};
+    place.bytes = std::make_shared<const Bytes>(Bytes::Copy(BytesOf(chunk.inline_data())));
+    place.never_changes = true;
+    return place;
+  }
+  // So writers have recorded tiles that are not there.
+  if (chunk.offset() == 0 && chunk.length() == 0) return std::nullopt;
+  if (!CheckedAdd(chunk.offset(), chunk.length())) {
+    return model::Corrupt("the reference of {} is out of range", model::Quote(key));
+  }
+  ValuePlace place;
+  if (is_virtual) {
+    NDLFS_TRY(place, VirtualPlace(manifest, chunk));
+  } else {
+    place.store = repository_->store();
+    place.key = Repository::ChunkKey(CopyId(*chunk.chunk_id()));
+    place.never_changes = true;
+  }
+  place.range = {chunk.offset(), chunk.length()};
+  return place;
+}
+
+Result<ValuePlace> IcechunkStore::VirtualPlace(const Manifest& manifest,
+                                               const fb::ChunkRef& chunk) const {
+  NDLFS_TRY(const std::string location, manifest.LocationOf(chunk));
+  return virtual_chunks_.Find(location, {.etag = TextOf(chunk.checksum_etag()),
+                                         .last_modified_s = chunk.checksum_last_modified()});
+}
+
+Result<std::optional<ReadResult>> IcechunkStore::DoRead(std::string_view key,
+                                                        const ReadOptions& options,
+                                                        const Reserve& reserve) const {
+  const auto copy = [&](ConstByteSpan value, const ValueInfo& info) -> Result<ReadResult> {
+    NDLFS_TRY(const ByteSpan out, reserve(value.size()));
+    const ByteRange range = options.Clip(value.size());
+    const size_t count = std::min<uint64_t>(out.size(), range.length);
+    std::copy_n(value.begin() + static_cast<ptrdiff_t>(range.offset), count, out.begin());
+    return ReadResult{count, info};
+  };
+  if (const auto* node = NodeOfDocument(key))
+    return copy(BytesOf(node->user_data()), InfoOf(*node));
+  if (!ParseChunkName(key)) return std::nullopt;
+  NDLFS_TRY(const auto place, Resolve(key));
+  if (!place) return std::nullopt;
+  if (place->bytes != nullptr) {
+    NDLFS_TRY(const auto info, Stat(key));
+    return copy(place->bytes->span(), *info);
+  }
+  return ReadPlace(*place, options, reserve);
+}
+
+}  // namespace ndlfs::backends::icechunk

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/format/icechunk/manifest.h"
+#include "backends/format/icechunk/repository.h"
+#include "backends/format/icechunk/snapshot.h"
+#include "backends/format/icechunk/virtual_chunks.h"
+#include "backends/store/chunk_table.h"
+#include "backends/store/store.h"
+
+namespace ndlfs::backends::icechunk {
+
+// One snapshot as a store of Zarr v3: "zarr.json", "a/b/zarr.json", "a/b/c/0/1". Metadata,
+// listings and looks are answered from the snapshot. A chunk takes its manifest, which is read
+// when the first of its chunks is looked for. Chunks are not listed.
+class IcechunkStore final : public Store, public ChunkTable {
+ public:
+  IcechunkStore(std::shared_ptr<const Source> source, const std::string& path,
+                std::shared_ptr<const Repository> repository, const Pinned& pinned,
+                std::shared_ptr<const Snapshot> snapshot);
+
+  const Snapshot& snapshot() const { return *snapshot_; }
+
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override;
+  model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override;
+  std::optional<int64_t> ClockNs() const override { return repository_->store()->ClockNs(); }
+  uint64_t held_bytes() const override {
+    return snapshot_->held_bytes() + manifests_.held_bytes();
+  }
+  std::string Describe(std::string_view key) const override {
+    return repository_->store()->Describe(key);
+  }
+
+  model::Result<std::optional<ValuePlace>> Resolve(std::string_view key) const override;
+  bool lists_keys() const override { return false; }
+
+ private:
+  model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
+                                                  const ReadOptions& options,
+                                                  const Reserve& reserve) const override;
+  // The node whose zarr.json is at `key`; null if there is none.
+  const fb::NodeSnapshot* NodeOfDocument(std::string_view key) const;
+  ValueInfo InfoOf(const fb::NodeSnapshot& node) const;
+  model::Result<std::shared_ptr<const Manifest>> LoadManifest(const ObjectId& id) const;
+  model::Result<std::optional<ValuePlace>> PlaceOf(const Manifest& manifest,
+                                                   const fb::ChunkRef& chunk,
+                                                   std::string_view key) const;
+  model::Result<ValuePlace> VirtualPlace(const Manifest& manifest,
+                                         const fb::ChunkRef& chunk) const;
+
+  const std::shared_ptr<const Repository> repository_;
+  const std::shared_ptr<const Snapshot> snapshot_;
+  const VirtualChunks virtual_chunks_;
+  mutable ManifestCache manifests_;
+};
+
+}  // namespace ndlfs::backends::icechunk

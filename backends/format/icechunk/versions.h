@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/format/icechunk/ref.h"
+#include "backends/format/icechunk/repository.h"
+#include "backends/store/source.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::icechunk {
+
+// The history of a repository as text: the branches and tags with the snapshots that they lead
+// to, then the snapshots of `ref` ("" is the branch main), the newest first, one a line: id,
+// time and message. The history ends after a number of lines.
+//
+//   branch main -> 4QF8JA0YPDN51MHSSYVG
+//   tag v1 -> GC4YVH5SKBPEZCENYQE0
+//
+//   4QF8JA0YPDN51MHSSYVG 2025-02-19T21:11:56.017780Z set virtual chunk
+model::Result<std::string> WriteLog(const Repository& repository, const Ref& ref);
+
+}  // namespace ndlfs::backends::icechunk
