@@ -218,7 +218,7 @@ model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
   OpenOptions with_opener = options;
   with_opener.open_store = OpenAnyStore;
   if (!options.ref.empty() && !format.has_versions()) {
-    return model::Unsupported("{}: a store of {} has no versions, and --ref names one",
+    return model::BadInput("{}: a store of {} has no versions, and --ref names one",
                               source->Describe(path), format.name());
   }
   auto opened = format.Open(source, path, with_opener);

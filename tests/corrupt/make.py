@@ -26,6 +26,7 @@ import h5py
 import numcodecs
 import numpy as np
 
+import icechunk_writer
 import parquet
 import zarr3
 
@@ -986,6 +987,59 @@ parquet_case("no-table", ("no table",), change=lambda table: b"PAR1")
 parquet_case("page-expands-without-end", ("pages of more than",), change=lambda table: table[:7] + b"\xfe\xff\xff\xff\x0f" + table[8:])
 parquet_case("more-rows-than-the-record-size", ("rows, more than 10000",), change=lambda table: parquet.table(
     {"path": ("text", [None] * 10001)}, page_rows=20000, group_rows=20000))
+
+
+# Icechunk ----------------------------------------------------------------------------------------------------------
+
+def icechunk(path, change_references=lambda references: references, extents=((0, CHUNKS),), nodes="/v"):
+    """VALUES as the array `v`, with one manifest for each of `extents`; returns the repository."""
+    repository = icechunk_writer.Repository(path)
+    references = change_references(repository.references(VALUES, COUNT))
+    manifests = [(repository.write_manifest(references), [extent]) for extent in extents]
+    document = icechunk_writer.array_document(VALUES, COUNT)
+    repository.add(repository.write_snapshot([icechunk_writer.node("/", 1, icechunk_writer.GROUP),
+                                              icechunk_writer.node(nodes, 2, document, manifests)]))
+    return repository
+
+
+def damage(path, folder, change):
+    """Of a sound repository, the first file in `folder`, or the one called so."""
+    icechunk(path)
+    target = os.path.join(path, folder)
+    if os.path.isdir(target):
+        target = os.path.join(target, sorted(os.listdir(target))[0])
+    edit(target, change)
+
+
+def second_reference(**fields):
+    """References of which the second has other fields."""
+    return lambda references: [{**reference, **fields} if reference["index"] == [1] else reference
+                               for reference in references]
+
+
+case("icechunk-good", Shows(VALUES, path="v"))(icechunk)
+case("icechunk-repo-cut", StoreError(("repo",)))(lambda path: damage(path, "repo", lambda file: file[:60]))
+case("icechunk-repo-of-version-9", StoreError(("version 9",)))(
+    lambda path: damage(path, "repo", lambda file: file[:36] + b"\x09" + file[37:]))
+case("icechunk-repo-bomb", StoreError(("more than 268435456 bytes",)))(
+    lambda path: damage(path, "repo", lambda file: file[:38] + b"\x01" + bytes.fromhex("28b52ffde0ffffffffffffff00")))
+case("icechunk-snapshot-cut", StoreError(("snapshots/",)))(
+    lambda path: damage(path, "snapshots", lambda file: file[:100]))
+case("icechunk-snapshot-is-manifest", StoreError(("no snapshot",)))(
+    lambda path: damage(path, "snapshots", lambda file: file[:37] + b"\x02" + file[38:]))
+case("icechunk-node-climbs-out", StoreError(("no path of a node",)))(lambda path: icechunk(path, nodes="/../secret"))
+case("icechunk-chunk-cut", BadChunks({0: ("beyond the end",)}, path="v"))(
+    lambda path: damage(path, "chunks", lambda file: file[:100]))
+case("icechunk-reference-beyond-the-end", BadChunks({1: ("beyond the end",)}, path="v"))(
+    lambda path: icechunk(path, second_reference(offset=1 << 60)))
+case("icechunk-reference-overflows", BadChunks({1: ("out of range",)}, path="v"))(
+    lambda path: icechunk(path, second_reference(offset=2 ** 64 - 1)))
+case("icechunk-chunk-lost", BadChunks({1: ("not there",)}, path="v"))(
+    lambda path: icechunk(path, second_reference(chunk_id={"bytes": [255] * 12})))
+case("icechunk-reference-with-two-places", BadChunks({1: ("2 places",)}, path="v"))(
+    lambda path: icechunk(path, second_reference(location="file:///etc/passwd")))
+case("icechunk-manifests-overlap", BadChunks({1: ("two manifests",), 2: ("two manifests",)}, path="v"))(
+    lambda path: icechunk(path, extents=((0, 3), (1, 4))))
 
 
 def n5(path, change):

@@ -18,7 +18,8 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mount"))
 
-import parquet  # noqa: E402 - its folder is known only now, as that of the next one
+import icechunk_writer  # noqa: E402 - its folder is known only now, as those of the next ones
+import parquet  # noqa: E402
 import zarr2 as zarr  # noqa: E402
 
 VALUES = np.arange(48, dtype="<i4").reshape(6, 8)
@@ -123,6 +124,19 @@ def shards():
             return data + (crc32c(data) if sealed else b"")
         chunk = shard([inner(4), b"", inner(4), inner(4)], checksum, not start) if nested else inner(16)
         yield style, bytes([style]) + shard([chunk, chunk, b"", chunk], checksum, start)
+
+
+def icechunk_files():
+    bytes12 = {"bytes": list(range(12))}
+    trees = [{"spec_version": 2, "tags": [], "branches": [{"name": "main", "snapshot_index": 0}], "deleted_tags": [],
+              "snapshots": [{"id": bytes12, "parent_offset": -1, "message": ""}], "status": {"availability": 0}},
+             {"id": bytes12, "nodes": [icechunk_writer.node("/", 1, icechunk_writer.GROUP)], "message": "",
+              "metadata": [], "manifest_files": []},
+             {"id": bytes12, "arrays": []}]
+    for number, (kind, tree) in enumerate(zip(("repo", "snapshot", "manifest"), trees)):
+        contents = icechunk_writer.payload(kind, tree)
+        yield bytes([number]) + contents
+        yield bytes([number + 3]) + icechunk_writer.file_of(kind, contents)
 
 
 def kerchunk_documents():
@@ -318,6 +332,8 @@ def make_all(top):
         put(top, "remote_fuzz", name, answer.encode())
     for number, document in enumerate(kerchunk_documents()):
         put(top, "kerchunk_fuzz", str(number), json.dumps(document).encode())
+    for number, contents in enumerate(icechunk_files()):
+        put(top, "icechunk_fuzz", str(number), contents)
     for number, text in enumerate(aggregations()):
         put(top, "cfa_fuzz", str(number), (text if text.startswith("j") else "t" + text).encode())
     for number, contents in enumerate(ncml_documents()):

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/icechunk_files.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/reference_tables.h"
 #include "tests/support/zip_builder.h"
@@ -56,6 +57,8 @@ struct FormatExample {
   // Of the elements, whose bytes are those of int32.
   std::string type = "int32";
   std::vector<std::string> coordinates = {};  // arrays beside "a", sorted
+  // Metadata that are written again as they were are another version.
+  bool touch_is_change = true;
 };
 
 inline void PrintTo(const FormatExample& example, std::ostream* out) {
@@ -94,6 +97,35 @@ inline void PutZarr3(MemorySource& source) {
   PutZarr3Array("v3.zarr/a", source);
   source.Put("v3.zarr/g/zarr.json", group);
   PutZarr3Array("v3.zarr/g/b", source);
+}
+
+inline void PutIcechunk(MemorySource& source) {
+  const std::string array = IcechunkArrayJson("[131072]", "[65536]");
+  const auto chunks = [](uint8_t first) -> std::vector<IcechunkChunk> {
+    return {{.index = {0}, .chunk_id = first, .length = kExampleChunkBytes},
+            {.index = {1},
+             .chunk_id = static_cast<uint8_t>(first + 1),
+             .offset = 10,
+             .length = kExampleChunkBytes}};
+  };
+  const IcechunkManifestRef manifest{20, {{0, 2}}};
+  source.Put("a.icechunk/repo",
+             IcechunkFile(IcechunkKind::kRepo, IcechunkRepoPayload({.snapshots = {{1}}})));
+  source.Put("a.icechunk/snapshots/" + IcechunkIdText(1),
+             IcechunkFile(IcechunkKind::kSnapshot,
+                          IcechunkSnapshot(1,
+                                           {{"/", kIcechunkGroup, 1},
+                                            {"/a", array, 2, true, {manifest}},
+                                            {"/g", kIcechunkGroup, 3},
+                                            {"/g/b", array, 4, true, {manifest}}},
+                                           {}, 1'700'000'000'000'000)));
+  source.Put("a.icechunk/manifests/" + IcechunkIdText(20),
+             IcechunkFile(IcechunkKind::kManifest,
+                          IcechunkManifest(20, {{2, chunks(30)}, {4, chunks(32)}})));
+  for (const int chunk : {0, 1, 2, 3}) {
+    source.Put("a.icechunk/chunks/" + IcechunkIdText(static_cast<uint8_t>(30 + chunk)),
+               std::string(chunk % 2 == 0 ? 0 : 10, '?') + ExampleChunk(chunk % 2));
+  }
 }
 
 inline void PutN5Array(const std::string& path, MemorySource& source) {
@@ -298,6 +330,8 @@ inline std::vector<FormatExample> FormatExamples() {
   FormatExample mitgcm = HeaderExample("MITgcm", "a.0000000001.meta", &PutMitgcm);
   mitgcm.type = "float32";
   FormatExample grads = HeaderExample("GrADS", "a.ctl", &PutGrads);
+  FormatExample icechunk{"Icechunk", "a.icechunk", &PutIcechunk, "a.icechunk/repo"};
+  icechunk.touch_is_change = false;
   grads.coordinates = {"lat", "lon", "time"};
   return {
       {"Zarr", "v2.zarr", &PutZarr2, "v2.zarr/.zgroup"},
@@ -310,6 +344,7 @@ inline std::vector<FormatExample> FormatExamples() {
        /*has_subgroup=*/false},
       {"kerchunk", "refs/a.json", &PutKerchunk, "refs/a.json"},
       {"kerchunk", "refs/a.parq", &PutKerchunkTables, "refs/a.parq/.zmetadata"},
+      icechunk,
       {"NDL", "values.ndl.yaml", &PutNdl, "values.ndl.yaml", /*has_group=*/true,
        /*has_subgroup=*/true,
        /*has_large_data=*/false},

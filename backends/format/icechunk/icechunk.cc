@@ -79,6 +79,9 @@ class IcechunkHierarchy final : public Hierarchy, public Versioned {
   uint64_t held_bytes() const override { return zarr_->held_bytes(); }
 
   Result<std::string> Log() const override { return icechunk::WriteLog(*repository_, ref_); }
+  Result<VersionNames> Names() const override {
+    return icechunk::ListVersions(*repository_, ref_);
+  }
 
  private:
   // Whether the ref still leads to this snapshot. Reads only what has changed.

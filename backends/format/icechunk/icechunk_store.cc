@@ -16,6 +16,7 @@ namespace {
 using model::Result;
 
 constexpr std::string_view kDocument = "zarr.json";
+constexpr std::string_view kEmptyGroup = R"({"zarr_format": 3, "node_type": "group"})";
 constexpr size_t kMostDimensions = 64;
 
 // "a/b/c/0/1": the path "/a/b" of an array, and the index of a chunk.
@@ -67,27 +68,29 @@ IcechunkStore::IcechunkStore(std::shared_ptr<const Source> source, const std::st
       snapshot_(std::move(snapshot)),
       virtual_chunks_(std::move(source), path, pinned.containers) {}
 
-const fb::NodeSnapshot* IcechunkStore::NodeOfDocument(std::string_view key) const {
-  if (!key.ends_with(kDocument)) return nullptr;
+std::optional<IcechunkStore::Document> IcechunkStore::FindDocument(std::string_view key) const {
+  if (!key.ends_with(kDocument)) return std::nullopt;
   key.remove_suffix(kDocument.size());
-  if (key.empty()) return snapshot_->Find("/");
-  if (!key.ends_with('/')) return nullptr;
-  key.remove_suffix(1);
-  return snapshot_->Find("/" + std::string(key));
+  if (!key.empty() && !key.ends_with('/')) return std::nullopt;
+  if (!key.empty()) key.remove_suffix(1);
+  const auto* node = snapshot_->Find("/" + std::string(key));
+  if (node != nullptr) return Document{BytesOf(node->user_data()), Snapshot::VersionOf(*node)};
+  if (key.empty()) return Document{AsBytes(kEmptyGroup), 0};
+  return std::nullopt;
 }
 
-ValueInfo IcechunkStore::InfoOf(const fb::NodeSnapshot& node) const {
+ValueInfo IcechunkStore::InfoOf(const Document& document) const {
   constexpr uint64_t kNsPerUs = 1000;
   const auto written = CheckedMultiply(snapshot_->written_us(), kNsPerUs);
   ValueInfo info;
-  info.size = node.user_data()->size();
-  info.generation = Generation::OfNumbers({Snapshot::VersionOf(node), info.size});
+  info.size = document.text.size();
+  info.generation = Generation::OfNumbers({document.version, info.size});
   info.modified_ns = written && *written <= INT64_MAX ? static_cast<int64_t>(*written) : 0;
   return info;
 }
 
 Result<std::optional<ValueInfo>> IcechunkStore::Stat(std::string_view key) const {
-  if (const auto* node = NodeOfDocument(key)) return InfoOf(*node);
+  if (const auto document = FindDocument(key)) return InfoOf(*document);
   if (!ParseChunkName(key)) return std::nullopt;
   NDLFS_TRY(const auto place, Resolve(key));
   if (!place) return std::nullopt;
@@ -116,8 +119,7 @@ Result<std::vector<StoreEntry>> IcechunkStore::List(std::string_view prefix) con
             ? i + 1
             : snapshot_->LowerBound(begin + std::string(rest.substr(0, slash)) + '0');
   }
-  const auto* node = snapshot_->Find(prefix.empty() ? "/" : "/" + std::string(prefix));
-  if (node != nullptr) children.emplace(kDocument, false);
+  if (FindDocument(JoinKey(prefix, kDocument))) children.emplace(kDocument, false);
   std::vector<StoreEntry> entries;
   for (const auto& [name, is_prefix] : children) entries.push_back({name, is_prefix});
   return entries;
@@ -197,8 +199,7 @@ Result<std::optional<ReadResult>> IcechunkStore::DoRead(std::string_view key,
     std::copy_n(value.begin() + static_cast<ptrdiff_t>(range.offset), count, out.begin());
     return ReadResult{count, info};
   };
-  if (const auto* node = NodeOfDocument(key))
-    return copy(BytesOf(node->user_data()), InfoOf(*node));
+  if (const auto document = FindDocument(key)) return copy(document->text, InfoOf(*document));
   if (!ParseChunkName(key)) return std::nullopt;
   NDLFS_TRY(const auto place, Resolve(key));
   if (!place) return std::nullopt;

@@ -45,9 +45,15 @@ class IcechunkStore final : public Store, public ChunkTable {
   model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
                                                   const ReadOptions& options,
                                                   const Reserve& reserve) const override;
-  // The node whose zarr.json is at `key`; null if there is none.
-  const fb::NodeSnapshot* NodeOfDocument(std::string_view key) const;
-  ValueInfo InfoOf(const fb::NodeSnapshot& node) const;
+  // A zarr.json; of the first snapshot of a repository, which has no nodes, that of an empty
+  // group. Valid as long as the store.
+  struct Document {
+    ConstByteSpan text;
+    uint64_t version;
+  };
+  // That at `key`; nullopt if there is none.
+  std::optional<Document> FindDocument(std::string_view key) const;
+  ValueInfo InfoOf(const Document& document) const;
   model::Result<std::shared_ptr<const Manifest>> LoadManifest(const ObjectId& id) const;
   model::Result<std::optional<ValuePlace>> PlaceOf(const Manifest& manifest,
                                                    const fb::ChunkRef& chunk,

@@ -77,8 +77,8 @@ Result<void> CheckAvailable(const fb::RepoStatus& status) {
     return model::Unsupported("the availability {}", status.availability());
   }
   const std::string_view reason = TextOf(status.limited_availability_reason());
-  return model::Unsupported("the repository is offline{}{}", reason.empty() ? "" : ": ",
-                            model::OneLine(reason));
+  return model::BadInput("the repository is offline{}{}", reason.empty() ? "" : ": ",
+                         model::OneLine(reason));
 }
 
 std::string_view FolderPrefix(Ref::Kind kind) {

@@ -62,6 +62,7 @@ size_t DimToSearch(const fb::ArrayNodeData& array, size_t rank) {
 
 Result<ManifestIndex> ManifestIndex::Make(const fb::ArrayNodeData& array, size_t rank) {
   ManifestIndex index;
+  index.rank_ = rank;
   for (const auto* manifest : *array.manifests()) {
     if (manifest->extents()->size() != rank) {
       return model::Corrupt("a manifest with extents of {} dimensions, expected {}",
@@ -90,6 +91,9 @@ Result<ManifestIndex> ManifestIndex::Make(const fb::ArrayNodeData& array, size_t
 
 Result<std::optional<uint32_t>> ManifestIndex::Find(const fb::ArrayNodeData& array,
                                                     std::span<const uint32_t> chunk) const {
+  if (chunk.size() != rank_) {
+    return model::Corrupt("a chunk of {} dimensions in an array of {}", chunk.size(), rank_);
+  }
   const uint32_t at = chunk.empty() ? 0 : chunk[dim_];
   auto entry = std::ranges::upper_bound(entries_, at, {}, &Entry::from);
   std::optional<uint32_t> found;

@@ -23,7 +23,8 @@ class ManifestIndex {
   // kCorrupt if there are extents of another rank than `rank`.
   static model::Result<ManifestIndex> Make(const fb::ArrayNodeData& array, size_t rank);
 
-  // The number of the manifest in `array`; nullopt if none has the chunk. kCorrupt if two have.
+  // The number of the manifest in `array`; nullopt if none has the chunk. kCorrupt if two have,
+  // and if the chunk has another rank.
   model::Result<std::optional<uint32_t>> Find(const fb::ArrayNodeData& array,
                                               std::span<const uint32_t> chunk) const;
   uint64_t held_bytes() const { return entries_.capacity() * sizeof(Entry); }
@@ -34,7 +35,8 @@ class ManifestIndex {
     uint32_t most_to;  // of this entry and all before it
     uint32_t number;
   };
-  size_t dim_ = 0;  // along which they are searched
+  size_t rank_ = 0;  // of all extents
+  size_t dim_ = 0;   // along which they are searched
   std::vector<Entry> entries_;
 };
 

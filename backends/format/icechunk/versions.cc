@@ -35,4 +35,16 @@ model::Result<std::string> WriteLog(const Repository& repository, const Ref& ref
   return text;
 }
 
+model::Result<VersionNames> ListVersions(const Repository& repository, const Ref& ref) {
+  VersionNames names;
+  NDLFS_TRY(const RefNames refs, repository.ListRefs());
+  for (const NamedRef& branch : refs.branches) names.branches.push_back(branch.name);
+  for (const NamedRef& tag : refs.tags) names.tags.push_back(tag.name);
+  NDLFS_RETURN_IF_ERROR(repository.ForEachAncestor(ref, [&](const SnapshotInfo& info) {
+    names.snapshots.push_back(IdText(info.id));
+    return names.snapshots.size() < kMostLines;
+  }));
+  return names;
+}
+
 }  // namespace ndlfs::backends::icechunk

@@ -6,6 +6,7 @@
 
 #include "backends/format/icechunk/ref.h"
 #include "backends/format/icechunk/repository.h"
+#include "backends/format/versioned.h"
 #include "backends/store/source.h"
 #include "model/error.h"
 
@@ -20,5 +21,8 @@ namespace ndlfs::backends::icechunk {
 //
 //   4QF8JA0YPDN51MHSSYVG 2025-02-19T21:11:56.017780Z set virtual chunk
 model::Result<std::string> WriteLog(const Repository& repository, const Ref& ref);
+
+// The same as names.
+model::Result<VersionNames> ListVersions(const Repository& repository, const Ref& ref);
 
 }  // namespace ndlfs::backends::icechunk

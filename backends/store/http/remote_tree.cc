@@ -202,7 +202,10 @@ std::string RemoteTree::Describe(std::string_view path) const {
 }
 
 bool RemoteTree::IsDocument(std::string_view path) const {
-  return std::find(documents_.begin(), documents_.end(), FileNameOf(path)) != documents_.end();
+  return std::ranges::any_of(documents_, [&](std::string_view document) {
+    if (!path.ends_with(document)) return false;
+    return path.size() == document.size() || path[path.size() - document.size() - 1] == '/';
+  });
 }
 
 HttpRequest RemoteTree::FileRequest(const std::string& path) const {

@@ -26,8 +26,9 @@ inline constexpr uint64_t kMaxDocument = 4 << 20;
 struct RemoteOptions {
   // How long an answer about a name is trusted; nullopt: as long as the source exists.
   std::optional<std::chrono::nanoseconds> trusts_looks_for = std::chrono::seconds(1);
-  // Names of documents that are read as soon as they are looked for, those that spare looking
-  // for the others, and what directories with these are mostly called.
+  // Names of documents, or paths below the directory of a store, that are read as soon as they
+  // are looked for, those that spare looking for the others, and what directories with these
+  // are mostly called.
   std::vector<std::string> documents = {};
   std::vector<std::string> first_documents = {};
   std::string extension = {};

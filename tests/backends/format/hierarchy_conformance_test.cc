@@ -191,7 +191,7 @@ TEST_P(HierarchyConformanceTest, VersionIsTheSameUntilTheMetadataChange) {
   EXPECT_EQ(hierarchy->Version("/").value(), *before);
   EXPECT_EQ(Open()->Version("/").value(), *before);
   example_.Touch();
-  EXPECT_NE(hierarchy->Version("/").value(), *before);
+  EXPECT_EQ(hierarchy->Version("/").value() != *before, GetParam().touch_is_change);
   // What is there is still shown, or has to be opened again.
   const auto node = hierarchy->Load(ArrayPath());
   if (!node) {

@@ -348,5 +348,32 @@ TEST_F(KerchunkTest, OtherJsonIsLeftAlone) {
   EXPECT_FALSE(KerchunkFormat().MatchesFileName("a.jsonl"));
 }
 
+TEST_F(KerchunkTest, TellsInWhichFileAChunkIs) {
+  WriteRefs(R"({".zgroup": {"zarr_format": 2},
+                "a/.zarray": {"zarr_format": 2, "shape": [3, 4], "chunks": [1, 4],
+                              "dtype": "|i1", "order": "C", "compressor": null,
+                              "filters": null, "fill_value": 0},
+                "a/0.0": ["data/a.bin", 2, 4], "a/1.0": "abcd"})");
+  const auto opened = KerchunkFormat().Open(root_, "sub/refs.json", {});
+  ASSERT_THAT(opened, IsOk());
+  const auto node = (*opened)->Load("/a");
+  ASSERT_THAT(node, IsOk());
+  test::PlainIndexCache indexes;
+  const auto locate = [&](uint64_t row) {
+    return (*node)->source->Locate(std::vector<uint64_t>{row, 0}, indexes);
+  };
+  const auto part = locate(0);
+  ASSERT_THAT(part, IsOk());
+  EXPECT_EQ(part->key, "sub/data/a.bin");
+  EXPECT_EQ(part->store->Describe(part->key), root_->Describe("sub/data/a.bin"));
+  EXPECT_EQ(part->pieces[0].offset, 2u);
+  EXPECT_EQ(part->pieces[0].length, 4u);
+  EXPECT_TRUE(part->must_exist);
+  const auto value = locate(1);
+  ASSERT_THAT(value, IsOk());
+  EXPECT_EQ(AsText(value->inline_bytes->span()), "abcd");
+  EXPECT_TRUE(locate(2)->absent());
+}
+
 }  // namespace
 }  // namespace ndlfs::backends
