@@ -155,7 +155,8 @@ const Format* FindFirstMarker(const Source& source, std::string_view path,
     for (const Format* format : Formats()) {
       const auto markers = format->directory_markers();
       const auto& its = markers.names;
-      if (markers.suffice && std::find(its.begin(), its.end(), names[i]) != its.end()) {
+      if (std::find(its.begin(), its.end(), names[i]) == its.end()) continue;
+      if (markers.suffice || format->ProbeDirectory(source, path).value_or(false)) {
         return format;
       }
     }

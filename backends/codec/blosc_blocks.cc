@@ -5,15 +5,12 @@
 // stored.
 #include "backends/codec/blosc_blocks.h"
 
-#include <lz4.h>
-
 #include <algorithm>
-#include <climits>
 #include <cstring>
 
+#include "backends/codec/blosc_stream.h"
 #include "backends/codec/little_endian.h"
 #include "backends/codec/unshuffle.h"
-#include "backends/codec/zstd_context.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -27,8 +24,6 @@ constexpr uint8_t kCodecVersion = 1;
 constexpr unsigned kByteShuffle = 0x01;
 constexpr unsigned kNotSplit = 0x10;
 constexpr unsigned kKnownFlags = kByteShuffle | kNotSplit;
-constexpr unsigned kCompressorShift = 5;
-enum class Compressor : uint8_t { kLz4 = 1, kZstd = 4 };
 
 // Blocks are split only for elements of so many bytes at most, if each stream has so many.
 constexpr size_t kMostStreams = 16;
@@ -42,7 +37,7 @@ class BlockDecoder {
         flags_(std::to_integer<unsigned>(container[2])),
         element_size_(std::to_integer<size_t>(container[3])),
         block_size_(LoadLittle<uint32_t>(&container[8])),
-        compressor_(static_cast<Compressor>(flags_ >> kCompressorShift)) {}
+        compressor_(static_cast<BloscCompressor>(flags_ >> kBloscCompressorShift)) {}
 
   bool Decode() {
     if (!IsOfKnownKind()) return false;
@@ -64,12 +59,12 @@ class BlockDecoder {
   bool is_shuffled() const { return (flags_ & kByteShuffle) != 0 && element_size_ > 1; }
 
   bool IsOfKnownKind() const {
-    constexpr unsigned kCompressorBits = ~((1u << kCompressorShift) - 1);
+    constexpr unsigned kCompressorBits = ~((1u << kBloscCompressorShift) - 1);
     return std::to_integer<uint8_t>(container_[0]) == kFormatVersion &&
            std::to_integer<uint8_t>(container_[1]) == kCodecVersion && block_size_ != 0 &&
            block_size_ <= decoded_.size() && element_size_ != 0 &&
            (flags_ & ~(kKnownFlags | kCompressorBits)) == 0 &&
-           (compressor_ == Compressor::kLz4 || compressor_ == Compressor::kZstd);
+           (compressor_ == BloscCompressor::kLz4 || compressor_ == BloscCompressor::kZstd);
   }
 
   bool DecodeBlock(ConstByteSpan encoded, ByteSpan block) {
@@ -98,15 +93,7 @@ class BlockDecoder {
       std::memcpy(stream.data(), encoded.data(), stream.size());
       return true;
     }
-    if (compressor_ == Compressor::kZstd) {
-      const auto size = DecodeZstd(encoded, stream);
-      return size && *size == stream.size();
-    }
-    if (encoded.size() > INT_MAX) return false;
-    const int size = LZ4_decompress_safe(
-        reinterpret_cast<const char*>(encoded.data()), reinterpret_cast<char*>(stream.data()),
-        static_cast<int>(encoded.size()), static_cast<int>(stream.size()));
-    return size >= 0 && static_cast<size_t>(size) == stream.size();
+    return DecodeBloscStream(compressor_, encoded, stream);
   }
 
   const ConstByteSpan container_;
@@ -114,7 +101,7 @@ class BlockDecoder {
   const unsigned flags_;
   const size_t element_size_;
   const uint64_t block_size_;
-  const Compressor compressor_;
+  const BloscCompressor compressor_;
   Bytes scratch_;  // of a shuffled block
 };
 

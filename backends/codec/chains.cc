@@ -165,6 +165,11 @@ bool WritesNestedLists(const Json& filters) {
 
 }  // namespace
 
+CodecResult MakeZarr3Codec(const Json& json, const ChunkForm& form, unsigned bits) {
+  NDLFS_TRY(const Zarr3Entry entry, ParseZarr3Entry(json));
+  return MakeCodec({CodecDialect::kZarr3, entry.name, entry.configuration, &form, bits});
+}
+
 model::Result<CodecChain> MakeZarr3Chain(const Json& codecs, const ChunkForm& decoded,
                                          unsigned bits) {
   if (!codecs.is_array()) {

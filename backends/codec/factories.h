@@ -29,10 +29,12 @@ CodecResult MakeBitGroom(const CodecConfig& config);
 CodecResult MakeBitRound(const CodecConfig& config);
 CodecResult MakeBitshuffle(const CodecConfig& config);
 CodecResult MakeBlosc(const CodecConfig& config);
+CodecResult MakeBlosc2(const CodecConfig& config);
 CodecResult MakeBytes(const CodecConfig& config);
 CodecResult MakeBz2(const CodecConfig& config);
 CodecResult MakeCastValue(const CodecConfig& config);
 CodecResult MakeCategorize(const CodecConfig& config);
+CodecResult MakeConditional(const CodecConfig& config);
 CodecResult MakeCrc32(const CodecConfig& config);
 CodecResult MakeCrc32c(const CodecConfig& config);
 CodecResult MakeDelta(const CodecConfig& config);
@@ -70,6 +72,9 @@ CodecResult MakeVlenUtf8(const CodecConfig& config);
 CodecResult MakeZfp(const CodecConfig& config);
 CodecResult MakeZlib(const CodecConfig& config);
 CodecResult MakeZstd(const CodecConfig& config);
+
+// Makes the codec of one item of `codecs` of Zarr v3, for codecs that have codecs.
+CodecResult MakeZarr3Codec(const Json& json, const ChunkForm& form, unsigned bits);
 
 // Decodes elements stored in Fortran order.
 std::shared_ptr<const ArrayToArrayCodec> MakeFortranOrder(size_t rank);

@@ -29,6 +29,7 @@ import numpy as np
 import grib_messages
 import grib_writer
 import icechunk_writer
+import parquet
 import zarr3
 
 CHUNKS = 4
@@ -947,6 +948,45 @@ case("hdf5-zlib-garbage.h5", BadChunks({1: ("zlib",)}, path="v"))(
     lambda path: hdf5(path, lambda content: flip(content, hdf5_chunk(path, compression="gzip")), compression="gzip"))
 
 
+def hdf5_blosc2(path, change):
+    """VALUES in frames of Blosc 2 with one stored chunk each, and what `change` makes of the second one."""
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plist.set_chunk((COUNT,))
+    plist.set_filter(32026, h5py.h5z.FLAG_OPTIONAL, (1, 0, 4, 4 * COUNT, 5, 0, 1))
+    with h5py.File(path, "w") as file:
+        dataset = h5py.h5d.create(file.id, b"v", h5py.h5t.py_create(VALUES.dtype), h5py.h5s.create_simple(VALUES.shape), plist)
+        for index in range(CHUNKS):
+            data = VALUES[COUNT * index:COUNT * (index + 1)].tobytes()
+            frame = blosc2_frame(blosc2_stored(data, 4), len(data))
+            dataset.write_direct_chunk((COUNT * index,), change(frame) if index == 1 else frame)
+
+
+def blosc2_stored(data, size):
+    return struct.pack("<4B3I16x", 5, 1, 7, size, len(data), len(data), 32 + len(data)) + data
+
+
+def blosc2_frame(chunk, size):
+    tail = blosc2_stored(bytes(8), 8) + bytes.fromhex("940193cd0006de0000dc0000ce00000023d800") + bytes(16)
+    end = 97 + len(chunk) + len(tail)
+    return (b"\x9e\xa8b2frame\0\xd2" + struct.pack(">i", 97) + b"\xcf" + struct.pack(">Q", end) + bytes([0xa4, 0x12, 0, 0x51, 3])
+            + b"\xd3" + struct.pack(">q", size) + b"\xd3" + struct.pack(">q", len(chunk)) + b"\xd2" + struct.pack(">i", 4)
+            + b"\xd2" + struct.pack(">i", size) + b"\xd2" + struct.pack(">i", size) + b"\xd1\0\1\xd1\0\1\xc2\xd8\6" + bytes(16)
+            + bytes.fromhex("93cd0007de0000dc0000") + chunk + tail)
+
+
+def blosc2_case(name, words, change):
+    case(f"hdf5-blosc2-{name}.h5", BadChunks({1: words}, path="v"))(lambda path: hdf5_blosc2(path, change))
+
+
+blosc2_case("truncated", ("the header says",), lambda frame: frame[:200])
+blosc2_case("frame-of-another-kind", ("frame of the kind",), lambda frame: frame[:26] + b"\1" + frame[27:])
+blosc2_case("decodes-to-2-GiB", ("decodes to 2147483647 bytes",), lambda frame: frame[:34] + b"\x7f\xff\xff\xff" + frame[38:])
+blosc2_case("chunk-larger-than-the-frame", ("the header says 2147483647",),
+            lambda frame: frame[:97 + 12] + b"\xff\xff\xff\x7f" + frame[97 + 16:])
+blosc2_case("dictionary", ("dictionary",), lambda frame: frame[:97 + 31] + b"\1" + frame[97 + 32:])
+blosc2_case("chunk-of-every-byte", ("chunks",), lambda frame: frame[:58] + b"\0\0\0\1" + frame[62:])
+
+
 @case("hdf5-external-file-outside.h5", ArrayError(("outside",), path="v"))
 def _(path):
     with h5py.File(path, "w") as file:
@@ -973,6 +1013,35 @@ case("kerchunk-beyond-the-end.json", BadChunks({1: ()}, path="v"))(
 case("kerchunk-all-outside.json", ArrayError(("outside the source tree",), path="v"))(
     lambda path: kerchunk(path, lambda refs: {key: ["../secret/chunk"] if key[-1].isdigit() else value
                                               for key, value in refs.items()}))
+
+
+def kerchunk_parquet(path, change_row=lambda row: row, change=lambda table: table):
+    """The same in a table of Parquet, in a directory: what is made of the row of chunk 1, and of the table."""
+    write(f"{path}/data.bin", VALUES.tobytes())
+    metadata = {".zgroup": {"zarr_format": 2}, "v/.zarray": ZARRAY}
+    write(f"{path}/.zmetadata", json.dumps({"metadata": metadata, "record_size": 10000}))
+    rows = [("data.bin", 4 * COUNT * index, 4 * COUNT) for index in range(CHUNKS)]
+    rows[1] = change_row(rows[1])
+    columns = {name: (kind, [row[i] for row in rows])
+               for i, (name, kind) in enumerate((("path", "text"), ("offset", "i8"), ("size", "i8")))}
+    write(f"{path}/v/refs.0.parq", change(parquet.table(columns, encoding="dictionary", codec="zstd")))
+
+
+def parquet_case(name, words, chunks=range(CHUNKS), **changes):
+    case(f"kerchunk-parquet-{name}.parq", BadChunks({index: words for index in chunks}, path="v"))(
+        lambda path: kerchunk_parquet(path, **changes))
+
+
+parquet_case("chunk-outside", ("outside the source tree",), [1], change_row=lambda row: ("../../../secret/chunk", 0, 4 * COUNT))
+parquet_case("file-missing", ("nowhere.bin", "not there"), [1], change_row=lambda row: ("nowhere.bin", 0, 4 * COUNT))
+parquet_case("offset-negative", ("offset is -1",), [1], change_row=lambda row: (row[0], -1, row[2]))
+parquet_case("beyond-the-end", (), [1], change_row=lambda row: (row[0], 1 << 60, row[2]))
+parquet_case("truncated", ("cut short",), change=lambda table: table[:-9])
+parquet_case("footer-of-4-GiB", ("metadata of 4294967295 bytes",), change=lambda table: table[:-8] + b"\xff" * 4 + b"PAR1")
+parquet_case("no-table", ("no table",), change=lambda table: b"PAR1")
+parquet_case("page-expands-without-end", ("pages of more than",), change=lambda table: table[:7] + b"\xfe\xff\xff\xff\x0f" + table[8:])
+parquet_case("more-rows-than-the-record-size", ("rows, more than 10000",), change=lambda table: parquet.table(
+    {"path": ("text", [None] * 10001)}, page_rows=20000, group_rows=20000))
 
 
 # Icechunk ----------------------------------------------------------------------------------------------------------

@@ -36,6 +36,9 @@ struct ChainChoice {
 };
 
 constexpr ChainChoice kChains[] = {
+    {true,
+     R"(["bytes", {"name": "conditional", "configuration": {"codecs": ["zstd", "crc32c", "gzip"]}}])",
+     "uint8"},
     {true, R"(["vlen-utf8"])", "string"},
     {true, R"(["vlen-bytes", "zstd"])", "string"},
     {true, R"([{"name": "transpose", "configuration": {"order": [1, 0]}}, "vlen-utf8"])",

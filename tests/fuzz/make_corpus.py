@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import struct
 import sys
 import tempfile
@@ -17,9 +18,10 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mount"))
 
-import grib_messages  # noqa: E402
-import icechunk_writer  # noqa: E402 - as below
-import zarr2 as zarr  # noqa: E402 - its folder is known only now
+import grib_messages  # noqa: E402 - its folder is known only now, as those of the next ones
+import icechunk_writer  # noqa: E402
+import parquet  # noqa: E402
+import zarr2 as zarr  # noqa: E402
 
 VALUES = np.arange(48, dtype="<i4").reshape(6, 8)
 
@@ -186,6 +188,26 @@ def codec_inputs():
             yield f"{first}-{encoder.codec_id}", bytes([first, 255]) + bytes(encoder.encode(plain))
 
 
+def goldens(prefix):
+    """Chunks of the tests of codecs whose names begin so."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "backends", "codec", "goldens.h")
+    with open(path, encoding="utf-8") as file:
+        for name, encoded in re.findall(r'\{"(\w+)", CodecDialect.*\n.*\n +"([0-9a-f]*)"', file.read()):
+            if name.startswith(prefix):
+                yield name, bytes.fromhex(encoded)
+
+
+def tables():
+    columns = {"path": ("text", [f"f{i // 4}" if i % 3 else None for i in range(20)]), "offset": ("i8", list(range(20))),
+               "size": ("i4", [-i for i in range(20)]), "raw": ("bool", [i % 2 == 0 for i in range(20)])}
+    for codec in ("none", "zstd", "snappy", "gzip"):
+        for version in (1, 2):
+            for encoding in ("plain", "delta", "dictionary", "runs"):
+                if encoding == "dictionary":
+                    columns["raw"] = ("f8", [0.5] * 20)
+                yield f"{codec}-{encoding}-{version}", parquet.table(columns, codec, encoding, version, page_rows=9)
+
+
 def foreign_headers():
     """Numbers of formats in foreign_fuzz.cc, with headers and data."""
     raw = VALUES.tobytes()
@@ -317,6 +339,10 @@ def make_all(top):
         put(top, "shard_fuzz", str(style), content)
     for name, content in codec_inputs():
         put(top, "codec_fuzz", name, content)
+    for name, frame in goldens("Hdf5Blosc2"):
+        put(top, "blosc2_fuzz", name, b"\xff" + frame)
+    for name, content in tables():
+        put(top, "parquet_fuzz", name, content)
     for name, answer in remote_answers():
         put(top, "remote_fuzz", name, answer.encode())
     for number, document in enumerate(kerchunk_documents()):

@@ -14,6 +14,7 @@ import harness
 import netCDF4
 import numcodecs
 import numpy as np
+import parquet
 import yaml
 import zarr2 as zarr
 from numpy.lib import recfunctions
@@ -131,6 +132,16 @@ group: g {
 }
 }
 """
+
+
+# Header, chunk, offsets of chunks, trailer.
+BLOSC2_FRAME = bytes.fromhex(
+    "9ea86232 6672616d 6500d200 000061cf 00000000 000000cc a4120051 03d30000 00000000 0018d300 00000000"
+    "000024d2 00000004 d2000000 18d20000 0018d100 01d10001 c2d80600 00000000 00000000 00000000 00000093"
+    "cd0007de 0000dc00 00"
+    "05010504 18000000 18000000 24000000 00000000 00000000 00000000 00000030 07000000"
+    "05010708 08000000 08000000 28000000 00000000 00000000 00000000 00000000 00000000 00000000"
+    "940193cd 0006de00 00dc0000 ce000000 23d80000 00000000 00000000 00000000 000000")
 
 
 def groups(top, path=""):
@@ -331,7 +342,9 @@ class Hdf5Test(FormatTestCase):
         chunks = {"bitgroom": (32022, (3, 4, 0, 0, 0), floats, floats.tobytes()),
                   "granular": (32023, (3, 4, 0, 0, 0), floats, floats.tobytes()),
                   "vbz": (32020, (0, 4, 1, 0), np.arange(5, 0, -1, "<i4"),
-                          bytes([20, 0, 0, 0, 0, 0, 10, 1, 1, 1, 1]))}
+                          bytes([20, 0, 0, 0, 0, 0, 10, 1, 1, 1, 1])),
+                  # A frame of Blosc 2 with one chunk, all of whose elements are 7.
+                  "blosc2": (32026, (1, 0, 4, 24, 5, 1, 1), np.full(6, 7, "<i4"), BLOSC2_FRAME)}
         with h5py.File(self.path("a.h5"), "w") as file:
             for name, (code, parameters, values, chunk) in chunks.items():
                 plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
@@ -546,6 +559,31 @@ class OtherZarrTest(FormatTestCase):
         np.testing.assert_array_equal(load(mounted.join("a.json/t")), numbers + np.float32(200))
         np.testing.assert_allclose(load(mounted.join("a.json/latitude"))[:, 3], [50, 52, 54, 56, 58, 40])
         np.testing.assert_array_equal(load(mounted.join("b.zarr")), numbers[:, ::-1] + 200.0)
+
+    def test_kerchunk_references_in_parquet(self):
+        """Two arrays, of which one has chunks in three tables; some are absent, some stand in the table."""
+        values = np.arange(48, dtype="<i4").reshape(6, 8)
+        chunks = [values[i:i + 2, j:j + 2].tobytes() for i in range(0, 6, 2) for j in range(0, 8, 2)]
+        harness.write(self.path("refs.parq/data.bin"), b"head" + b"".join(chunks))
+        array = {"zarr_format": 2, "shape": [6, 8], "chunks": [2, 2], "dtype": "<i4", "order": "C", "fill_value": -1,
+                 "filters": None, "compressor": None}
+        metadata = {".zgroup": {"zarr_format": 2}, "g/.zgroup": {"zarr_format": 2}, "g/v/.zarray": array,
+                    "g/v/.zattrs": {"_ARRAY_DIMENSIONS": ["y", "x"]}, "s/.zarray": array | {"shape": [], "chunks": []}}
+        harness.write(self.path("refs.parq/.zmetadata"), json.dumps({"metadata": metadata, "record_size": 5}))
+        rows = [("data.bin", 4 + 16 * i, 16, None) for i in range(12)]
+        rows[3], rows[7] = (None, 0, 0, None), (None, 0, 0, chunks[7])
+        for number, options in enumerate(({"codec": "zstd"}, {"encoding": "dictionary"}, {"encoding": "delta", "version": 2})):
+            part = rows[5 * number:5 * number + 5] + [(None, 0, 0, None)] * (3 if number == 2 else 0)
+            columns = {name: (kind, [row[i] for row in part])
+                       for i, (name, kind) in enumerate((("path", "text"), ("offset", "i8"), ("size", "i8"), ("raw", "text")))}
+            harness.write(self.path(f"refs.parq/g/v/refs.{number}.parq"), parquet.table(columns, **options))
+        harness.write(self.path("refs.parq/s/refs.0.parq"), parquet.table({"raw": ("text", [b"\7\0\0\0"])}))
+        mounted = self.mount(self.scratch)
+        expected = values.copy()
+        expected[0:2, 6:8] = -1
+        np.testing.assert_array_equal(load(mounted.join("refs.parq", "g/v")), expected)
+        self.assertEqual(load(mounted.join("refs.parq", "s")), 7)
+        self.assertEqual(sorted(os.listdir(mounted.join("refs.parq", "g")))[-1], "v")
 
     def test_integers_of_four_bits(self):
         values = np.array([7, -8, -7, -1, 0, 3], "i1")

@@ -14,6 +14,7 @@
 #include "tests/support/grib_builder.h"
 #include "tests/support/icechunk_files.h"
 #include "tests/support/memory_source.h"
+#include "tests/support/reference_tables.h"
 #include "tests/support/zip_builder.h"
 
 namespace ndlfs::test {
@@ -205,6 +206,26 @@ inline void PutKerchunk(MemorySource& source) {
   source.Put("second.bin", std::string(1000, '?') + ExampleChunk(1) + "beyond");
 }
 
+// The same in tables of Parquet. Their paths are relative to their folders.
+inline void PutKerchunkTables(MemorySource& source) {
+  MemorySource zarr;
+  PutZarr2(zarr);
+  std::string documents;
+  for (const auto& [path, text] : zarr.files()) {
+    const std::string key = path.substr(path.find('/') + 1);
+    if (key.find(".z") == key.npos) continue;
+    documents += (documents.empty() ? "\"" : ", \"") + key + "\": " + text;
+  }
+  source.Put("refs/a.parq/.zmetadata",
+             R"({"metadata": {)" + documents + R"(}, "record_size": 100})");
+  for (const std::string array : {"refs/a.parq/a/", "refs/a.parq/g/b/"}) {
+    source.Put(array + "refs.0.parq", test::TableFile(test::kTableWholeAndPart));
+    source.Put(array + "first.bin", ExampleChunk(0));
+  }
+  source.Put("refs/second.bin", std::string(1000, '?') + ExampleChunk(1) + "beyond");
+  source.Put("refs/a.parq/second.bin", source.files().at("refs/second.bin"));
+}
+
 inline void PutNdl(MemorySource& source) {
   std::string values;
   for (uint32_t i = 0; i < 4; ++i) {
@@ -343,6 +364,7 @@ inline std::vector<FormatExample> FormatExamples() {
       {"netCDF classic", "a.nc", &PutNetCdf3, "a.nc", /*has_group=*/true,
        /*has_subgroup=*/false},
       {"kerchunk", "refs/a.json", &PutKerchunk, "refs/a.json"},
+      {"kerchunk", "refs/a.parq", &PutKerchunkTables, "refs/a.parq/.zmetadata"},
       icechunk,
       {"NDL", "values.ndl.yaml", &PutNdl, "values.ndl.yaml", /*has_group=*/true,
        /*has_subgroup=*/true,

@@ -221,6 +221,7 @@ model::Filter DescribeFilter(const FilterInfo& info) {
       Known{32020, "vbz"},
       Known{32022, "bitgroom"},
       Known{32023, "granular_bitround"},
+      Known{32026, "blosc2"},
   };
   const auto known = std::find_if(kKnown.begin(), kKnown.end(),
                                   [&](const Known& filter) { return filter.id == info.id; });

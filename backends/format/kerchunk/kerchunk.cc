@@ -9,12 +9,15 @@
 
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/store/file_name.h"
+#include "backends/store/reference/parquet_references.h"
 #include "backends/store/reference/reference_store.h"
 
 namespace ndlfs::backends {
 namespace {
 
 using kerchunk::ReferenceStore;
+
+constexpr std::string_view kMetadataName = ".zmetadata";
 
 // The Zarr hierarchy over the references, but for arrays whose chunks are out
 // of reach: those are described only.
@@ -91,6 +94,14 @@ class Kerchunk final : public Format {
  public:
   std::string_view name() const override { return "kerchunk"; }
 
+  DirectoryMarkers directory_markers() const override { return {{&kMetadataName, 1}}; }
+  model::Result<bool> ProbeDirectory(const Source& source,
+                                     std::string_view path) const override {
+    // Where each look is a request, the usual name of another format is enough.
+    if (source.looks_are_requests() && HasExtension(path, ".zarr")) return false;
+    return kerchunk::HasParquetReferences(source, path);
+  }
+
   bool MatchesFileName(std::string_view name) const override {
     return HasExtension(name, ".json");
   }
@@ -113,8 +124,15 @@ class Kerchunk final : public Format {
   model::Result<std::shared_ptr<const Hierarchy>> Open(
       std::shared_ptr<const Source> source, const std::string& path,
       const OpenOptions& options) const override {
-    NDLFS_TRY(auto store, kerchunk::OpenReferences(std::move(source), path));
-    NDLFS_TRY(auto zarr, OpenZarr(store, "", StoreNameOf(path, ".json"), options));
+    NDLFS_TRY(const auto status, source->Stat(path, Follow::kYes));
+    const bool is_directory = status && status->is_directory();
+    const std::string name =
+        StoreNameOf(path.empty() ? std::string_view(source->name()) : std::string_view(path),
+                    is_directory ? ".parq" : ".json");
+    NDLFS_TRY(auto store, is_directory
+                              ? kerchunk::OpenParquetReferences(std::move(source), path)
+                              : kerchunk::OpenReferences(std::move(source), path));
+    NDLFS_TRY(auto zarr, OpenZarr(store, "", name, options));
     return std::make_shared<const KerchunkHierarchy>(std::move(store), std::move(zarr));
   }
 };

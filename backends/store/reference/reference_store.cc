@@ -15,6 +15,7 @@
 #include "backends/store/keys.h"
 #include "backends/store/metadata_turn.h"
 #include "backends/store/reference/generator.h"
+#include "backends/store/reference/reference_url.h"
 #include "backends/store/reference/template.h"
 #include "backends/store/url_opener.h"
 #include "model/base64.h"
@@ -99,25 +100,6 @@ struct Reference {
   StoreKey target = {};
   ByteRange range = {};
 };
-
-// The path in the source that the file at `file_path` means by a URL.
-model::Result<std::string> ResolveLocalUrl(const Source& source, std::string_view file_path,
-                                           std::string_view url) {
-  constexpr std::string_view kFileScheme = "file://";
-  std::string_view name = url;
-  if (name.starts_with(kFileScheme)) name.remove_prefix(kFileScheme.size());
-  auto path = source.Resolve(file_path, name);
-  if (!path) return model::Unsupported("{} is outside the source tree", model::Quote(url));
-  if (name.empty() || path->empty() || !CheckKey(*path)) {
-    return model::BadInput("{} is no path of a file", model::Quote(url));
-  }
-  return *std::move(path);
-}
-
-bool IsRemote(std::string_view url) {
-  return !url.starts_with("file://") &&
-         (url.find("://") != url.npos || url.find("::") != url.npos);
-}
 
 // About how many bytes of memory templates take.
 uint64_t SizeOf(const Templates& templates) {

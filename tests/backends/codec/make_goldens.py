@@ -675,6 +675,182 @@ def pcodec():
     old = pco_chunk(1, 6, lambda writer: writer.put(0, 7), [variable])  # three bits for the order of differences
     add("PcodecVersion1", "kNumcodecs", "pcodec", {"id": "pcodec"}, data[:6].tobytes(), pco_file(old, header=bytes([1])))
 
+class Blosc2:
+    """Writes frames of Blosc 2 as README_CFRAME_FORMAT, README_CHUNK_FORMAT and README_B2ND_METALAYER of c-blosc2 say.
+    Debian 12 has no library that does."""
+
+    CODECS = {"blosclz": 0, "lz4": 1, "zlib": 3, "zstd": 4}
+    NONE, SHUFFLE, BITSHUFFLE, DELTA, TRUNCATED = range(5)
+
+    def __init__(self, size, codec="lz4", filters=(), block=64, split=False):
+        """`size` of an element; `filters` are (number, meta)."""
+        self.size, self.codec, self.filters, self.block, self.split = size, codec, filters, block, split
+
+    def compress(self, data):
+        if self.codec == "blosclz":  # from a container of Blosc 1 with one block of one stream
+            container = numcodecs.Blosc("blosclz", 9, 0).encode(data)
+            assert int.from_bytes(container[8:12], "little") == len(data)
+            return container[24:] if not container[2] & 2 else data
+        encoders = {"lz4": lambda x: numcodecs.LZ4().encode(x)[4:], "zlib": numcodecs.Zlib(6).encode,
+                    "zstd": numcodecs.Zstd(3).encode}
+        return encoders[self.codec](data)
+
+    def stream(self, data):
+        if len(set(data)) == 1:
+            return (-data[0]).to_bytes(4, "little", signed=True) + (b"\1" if data[0] else b"")
+        encoded = self.compress(data)
+        encoded = encoded if len(encoded) < len(data) else data
+        return len(encoded).to_bytes(4, "little") + encoded
+
+    def filtered(self, chunk, begin, block):
+        for number, meta in self.filters:
+            size = meta or self.size
+            if number == self.SHUFFLE:
+                whole = len(block) // size * size
+                block = np.frombuffer(block[:whole], "u1").reshape(-1, size).T.tobytes() + block[whole:]
+            elif number == self.BITSHUFFLE:
+                whole = len(block) // size // 8 * 8 * size
+                block = bit_shuffle(block[:whole], size) + block[whole:]
+            elif number == self.DELTA:
+                width = size if size in (1, 2, 4, 8) else 8 if size % 8 == 0 else 1
+                other = chunk[:len(block)] if begin else bytes(width) + block[:-width]
+                block = bytes(a ^ b for a, b in zip(block, other))
+        return block
+
+    def header(self, size, encoded_size, flags, special=0):
+        filters = [number for number, _ in self.filters] + [0] * (6 - len(self.filters))
+        metas = [meta for _, meta in self.filters] + [0] * (6 - len(self.filters))
+        return (bytes([5, 1, flags, self.size]) + struct.pack("<III", size, min(size, self.block), encoded_size)
+                + bytes(filters + [0, 0] + metas + [0, special << 4]))
+
+    def chunk(self, data):
+        starts, streams = [], b""
+        count = -(-len(data) // self.block)
+        for begin in range(0, len(data), self.block):
+            block = self.filtered(data, begin, data[begin:begin + self.block])
+            starts.append(32 + 4 * count + len(streams))
+            pieces = self.size if self.split and len(block) == self.block else 1
+            step = len(block) // pieces
+            streams += b"".join(self.stream(block[i:i + step]) for i in range(0, len(block), step))
+        body = struct.pack(f"<{count}I", *starts) + streams
+        flags = 5 | (0 if self.split else 0x10) | self.CODECS[self.codec] << 5
+        return self.header(len(data), 32 + len(body), flags) + body
+
+    def stored(self, data):
+        return self.header(len(data), 32 + len(data), 7) + data
+
+    def special(self, size, kind, value=b""):
+        return self.header(size, 32 + len(value), 5, kind) + value
+
+    def frame(self, chunks, sizes, offsets=None, grid=None):
+        """`sizes` that the chunks decode to; `offsets` if they are not one after the other."""
+        if offsets is None:
+            offsets = [sum(map(len, chunks[:i])) for i in range(len(chunks))]
+        index = struct.pack(f"<{len(offsets)}Q", *offsets)
+        index = Blosc2(8).stored(index)
+        layers = {"b2nd": self.grid(*grid)} if grid else {}
+        at = 0x57 + 3 + 4 + sum(6 + len(name) for name in layers) + 3
+        names, contents = b"", b""
+        for name, content in layers.items():
+            names += bytes([0xa0 + len(name)]) + name.encode() + b"\xd2" + struct.pack(">i", at + len(contents))
+            contents += b"\xc6" + struct.pack(">I", len(content)) + content
+        metalayers = (b"\x93\xcd" + struct.pack(">H", 7 + len(names)) + b"\xde" + struct.pack(">H", len(layers)) + names
+                      + b"\xdc" + struct.pack(">H", len(layers)) + contents)
+        body = b"".join(chunks)
+        trailer = (bytes.fromhex("940193cd0006de0000dc0000ce00000023d800") + bytes(16))
+        header_size = 0x57 + len(metalayers)
+        frame_size = header_size + len(body) + len(index) + len(trailer)
+        filters = [number for number, _ in self.filters] + [0] * (8 - len(self.filters))
+        header = (b"\x9e\xa8b2frame\0\xd2" + struct.pack(">i", header_size) + b"\xcf" + struct.pack(">Q", frame_size)
+                  + bytes([0xa4, 0x12, 0, 0x51, 3]) + b"\xd3" + struct.pack(">q", sum(sizes))
+                  + b"\xd3" + struct.pack(">q", len(body)) + b"\xd2" + struct.pack(">i", self.size)
+                  + b"\xd2" + struct.pack(">i", self.block) + b"\xd2" + struct.pack(">i", max(sizes, default=0))
+                  + b"\xd1\0\1\xd1\0\1\xc2\xd8\6" + bytes(filters) + bytes(8))
+        assert len(header) == 0x57
+        return header + metalayers + body + index + trailer
+
+    @staticmethod
+    def grid(shape, chunk, block):
+        rank = len(shape)
+        pack = lambda kind, code, numbers: bytes([0x90 + rank]) + b"".join(
+            bytes([code]) + struct.pack(kind, number) for number in numbers)
+        return (bytes([0x97, 0, rank]) + pack(">q", 0xd3, shape) + pack(">i", 0xd2, chunk) + pack(">i", 0xd2, block)
+                + b"\0\xdb" + struct.pack(">I", 3) + b"<i4")
+
+    def array(self, data, chunk, block):
+        """`data` in chunks and blocks, whose edges are padded."""
+        rank, chunks = data.ndim, []
+        self.block = int(np.prod(block)) * data.itemsize
+        padded = [-(-c // b) * b for c, b in zip(chunk, block)]
+        for at in np.ndindex(*[-(-s // c) for s, c in zip(data.shape, chunk)]):
+            part = data[tuple(slice(i * c, (i + 1) * c) for i, c in zip(at, chunk))]
+            whole = np.zeros(padded, data.dtype)
+            whole[tuple(slice(0, n) for n in part.shape)] = part
+            cut = whole.reshape([n for p, b in zip(padded, block) for n in (p // b, b)])
+            order = [*range(0, 2 * rank, 2), *range(1, 2 * rank, 2)]
+            chunks.append(self.chunk(cut.transpose(order).tobytes()))
+        size = int(np.prod(padded)) * data.itemsize
+        return self.frame(chunks, [size] * len(chunks), grid=(data.shape, chunk, block))
+
+
+def add_blosc2(name, data, encoded):
+    add("Hdf5Blosc2" + name, "kHdf5", "32026", {"cd_values": [1, 0, 4, len(data), 5, 1, 1]}, data, encoded)
+
+
+def blosc2():
+    data = SQUARES.tobytes()
+    for codec in Blosc2.CODECS:
+        for word, filters in (("None", ()), ("Byte", ((Blosc2.SHUFFLE, 0),)), ("Bit", ((Blosc2.BITSHUFFLE, 0),))):
+            writer = Blosc2(4, codec, filters, 256)
+            add_blosc2(codec.capitalize() + word, data, writer.frame([writer.chunk(data)], [len(data)]))
+    shuffle, bits, delta = (Blosc2.SHUFFLE, 0), (Blosc2.BITSHUFFLE, 0), (Blosc2.DELTA, 0)
+    steps = (1000 + 3 * np.arange(75)).astype("<i4").tobytes()
+    for name, size, filters in (("Delta", 4, (delta,)), ("DeltaByte", 4, (delta, shuffle)), ("Delta2Bit", 2, (delta, bits)),
+                                ("Delta12", 12, (delta,)), ("Truncated", 4, ((Blosc2.TRUNCATED, 20), shuffle)),
+                                ("TwoShuffles", 4, ((Blosc2.SHUFFLE, 2), bits)),
+                                ("ThreeShuffles", 4, (shuffle, bits, shuffle))):
+        writer = Blosc2(size, "zstd", filters, 96)
+        add_blosc2(name, steps, writer.frame([writer.chunk(steps)], [len(steps)]))
+    for codec in ("lz4", "blosclz"):
+        writer = Blosc2(4, codec, (shuffle,), 128, split=True)  # streams of zeros, and of other bytes
+        odd = steps[:260]  # the last block is not split
+        add_blosc2("Split" + codec.capitalize(), odd, writer.frame([writer.chunk(odd)], [len(odd)]))
+    writer = Blosc2(4, block=64)
+    add_blosc2("Stored", data, writer.frame([writer.stored(data)], [len(data)]))
+    pieces = [data[:100], data[100:200], data[200:]]
+    sizes = list(map(len, pieces))
+    add_blosc2("ThreeChunks", data, writer.frame(list(map(writer.chunk, pieces)), sizes))
+    chunks = [writer.chunk(pieces[i]) for i in (1, 2, 0)]
+    offsets = [len(chunks[0]) + len(chunks[1]), 0, len(chunks[0])]
+    add_blosc2("ChunksInAnyOrder", data, writer.frame(chunks, sizes, offsets))
+    value = bytes([1, 2, 3, 4])
+    for name, kind, element in (("Zeros", 1, bytes(4)), ("Nan", 2, np.float32("nan").tobytes()), ("Value", 3, value),
+                                ("Uninitialized", 4, bytes(4))):
+        chunk = writer.special(100, kind, value if kind == 3 else b"")
+        add_blosc2(name, element * 25, writer.frame([chunk], [100]))
+        if kind != 3:
+            add_blosc2(name + "Offset", data[:100] + element * 5,
+                       writer.frame([writer.chunk(data[:100])], [100, 20], [0, (128 + kind) << 56]))
+    wide = Blosc2(8)
+    add_blosc2("Nan8", np.full(8, np.nan).tobytes(), wide.frame([wide.special(64, 2)], [64]))
+    for name, shape, chunk, block in (("Grid1", (75,), (75,), (20,)), ("Grid2", (7, 9), (7, 9), (4, 4)),
+                                      ("Grid3", (3, 5, 4), (3, 5, 4), (2, 2, 4)), ("GridOfChunks", (7, 9), (4, 5), (2, 3)),
+                                      ("GridLargerThanTheArray", (3, 2), (4, 4), (2, 2)), ("GridOfRank0", (), (), ())):
+        values = (np.arange(np.prod(shape, dtype=int)) ** 2).astype("<i4").reshape(shape)
+        writer = Blosc2(4, "zstd", (shuffle,))
+        add_blosc2(name, values.tobytes(), writer.array(values, chunk, block))
+
+
+
+def conditional():
+    """By README.md of the codec in zarr-extensions; no library writes it."""
+    data = SQUARES.tobytes()
+    shuffled = np.frombuffer(data, "u1").reshape(-1, 4).T.tobytes()
+    codecs = [{"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}}, {"name": "zstd", "configuration": {"level": 3}}]
+    zstd = numcodecs.Zstd(3).encode
+    for mask, encoded in enumerate((data, shuffled, zstd(data), zstd(shuffled))):
+        add(f"Conditional{mask}", "kZarr3", "conditional", {"codecs": codecs}, data, bytes([mask]) + encoded)
+
 
 def write(path):
     lines = ["// SPDX-License-Identifier: MIT", "//",
@@ -714,4 +890,6 @@ zfp()
 lzo()
 vbz()
 pcodec()
+blosc2()
+conditional()
 write(pathlib.Path(__file__).with_name("goldens.h"))

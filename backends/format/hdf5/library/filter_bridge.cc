@@ -91,8 +91,8 @@ void RegisterAll() {
 
 void RegisterFilters() {
   H5PLset_loading_state(0);
-  // bzip2, lzf, blosc, lz4, bitshuffle, zstd
-  RegisterAll<307, 32000, 32001, 32004, 32008, 32015>();
+  // bzip2, lzf, blosc, lz4, bitshuffle, zstd, blosc2
+  RegisterAll<307, 32000, 32001, 32004, 32008, 32015, 32026>();
   H5Eclear2(H5E_DEFAULT);
 }
 

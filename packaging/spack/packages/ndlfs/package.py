@@ -27,6 +27,7 @@ class Ndlfs(CMakePackage):
     variant("openjpeg", default=True, description="Read GRIB messages packed as JPEG 2000")
     variant("png", default=True, description="Show pictures of arrays")
     variant("seccomp", default=True, when="+hdf5", description="Refuse system calls that libhdf5 does not need")
+    variant("snappy", default=True, description="Read tables of Parquet compressed with snappy")
     variant("szip", default=True, description="Read chunks compressed with szip or CCSDS")
     variant("zfp", default=True, description="Read chunks compressed with zfp")
 
@@ -64,6 +65,7 @@ class Ndlfs(CMakePackage):
     depends_on("libpng@1.6:", when="+libpng")
     depends_on("lzo", when="+lzo")
     depends_on("openjpeg@2.5:", when="+openjpeg")
+    depends_on("snappy", when="+snappy")
     depends_on("zfp", when="+zfp")
 
     conflicts("platform=darwin", msg="ndlfs needs Linux")
@@ -75,7 +77,7 @@ class Ndlfs(CMakePackage):
 
     def cmake_args(self):
         options = {"HDF5": "hdf5", "HTTP": "http", "JEMALLOC": "jemalloc", "LIBPNG": "libpng", "LZO": "lzo",
-                   "OPENJPEG": "openjpeg", "PNG": "png",
-                   "SECCOMP": "seccomp", "SZIP": "szip", "ZFP": "zfp"}
+                   "OPENJPEG": "openjpeg", "PNG": "png", "SECCOMP": "seccomp", "SNAPPY": "snappy", "SZIP": "szip",
+                   "ZFP": "zfp"}
         return [self.define_from_variant(f"NDLFS_WITH_{option}", variant) for option, variant in options.items()] + [
             self.define("NDLFS_BUILD_TESTS", False), self.define("NDLFS_UNITY", True)]

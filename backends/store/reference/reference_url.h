@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "backends/store/source.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::kerchunk {
+
+// Whether a reference names a file that is not on this machine.
+bool IsRemote(std::string_view url);
+
+// The path in the source that the file at `file_path` means by a URL, which is not remote.
+// kUnsupported if it is outside the source tree.
+model::Result<std::string> ResolveLocalUrl(const Source& source, std::string_view file_path,
+                                           std::string_view url);
+
+}  // namespace ndlfs::backends::kerchunk
