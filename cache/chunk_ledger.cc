@@ -195,11 +195,12 @@ bool ChunkLedger::AddVersion(const File& file) {
     NoticeChange(file.found ? file.found->modified_ns : 0);
     return false;
   }
-  if (!noted_.Add(file.store, file.key, VersionOf(file.found))) {
+  if (!noted_.has_room()) {
     ++unnoted_reads_;
     vouched_until_ = {};
     return true;
   }
+  noted_.Add(file.store, file.key, VersionOf(file.found));
   NoteClock(file.found);
   return true;
 }

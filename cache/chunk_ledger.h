@@ -33,7 +33,7 @@ namespace ndlfs::cache {
 // that the ledger has seen on a file, and goes on from there: a file that is newer than all
 // before it may have been written just now.
 //
-// A read set notes a limited number of files. A ledger that could not note all
+// All read sets together note a limited number of files. A ledger that could not note all
 // reads answers Changed() with true, because nobody can tell that it has not
 // changed. Readers of the array continue nevertheless.
 class ChunkLedger {

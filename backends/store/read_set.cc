@@ -70,34 +70,36 @@ Result<void> AskAgain(std::span<const Read> reads,
 
 ReadSet::~ReadSet() { all_reads -= versions_.size(); }
 
-bool ReadSet::Add(const std::shared_ptr<const Store>& store, std::string_view key,
+ReadSet::ReadSet(ReadSet&& other) noexcept
+    : stores_(std::exchange(other.stores_, {})),
+      places_(std::exchange(other.places_, {})),
+      versions_(std::exchange(other.versions_, {})) {}
+
+bool ReadSet::has_room() const { return size() < kOwnReads || all_reads < kMostReads; }
+
+void ReadSet::Add(const std::shared_ptr<const Store>& store, std::string_view key,
                   Version version) {
-  return Add(store, false, key, std::move(version));
+  Add(store, false, key, std::move(version));
 }
 
-bool ReadSet::AddListing(const std::shared_ptr<const Store>& store, std::string_view prefix,
+void ReadSet::AddListing(const std::shared_ptr<const Store>& store, std::string_view prefix,
                          std::span<const StoreEntry> entries) {
-  return Add(store, true, prefix, VersionOfNames(entries));
+  Add(store, true, prefix, VersionOfNames(entries));
 }
 
-bool ReadSet::Add(const std::shared_ptr<const Store>& store, bool is_listing,
+void ReadSet::Add(const std::shared_ptr<const Store>& store, bool is_listing,
                   std::string_view key, Version version) {
   const auto [place, is_new] = places_.try_emplace(store.get(), stores_.size());
   if (is_new) stores_.push_back(store);
-  const bool has_room = versions_.size() < kOwnReads || all_reads < kMostReads;
   Key noted(place->second, is_listing, key);
-  if (!has_room) return versions_.contains(noted);
   all_reads += versions_.try_emplace(std::move(noted), std::move(version)).second ? 1 : 0;
-  return true;
 }
 
-bool ReadSet::Merge(const ReadSet& other) {
-  bool has_room = true;
+void ReadSet::Merge(const ReadSet& other) {
   for (const auto& [key, version] : other.versions_) {
     const auto& [place, is_listing, name] = key;
-    has_room = Add(other.stores_[place], is_listing, name, version) && has_room;
+    Add(other.stores_[place], is_listing, name, version);
   }
-  return has_room;
 }
 
 const ReadSet::Version* ReadSet::Find(const std::shared_ptr<const Store>& store,

@@ -21,8 +21,7 @@ namespace ndlfs::backends {
 // none, and the names below each prefix. What was made of the answers is the same as long as
 // the stores give the same answers.
 //
-// All sets together note a limited number of answers, and each of them a few anyhow. Not
-// thread-safe.
+// Not thread-safe.
 class ReadSet {
  public:
   using Version = std::optional<Generation>;  // nullopt: no value
@@ -37,15 +36,18 @@ class ReadSet {
 
   ReadSet() = default;
   ~ReadSet();
-  ReadSet(const ReadSet&) = delete;
-  ReadSet& operator=(const ReadSet&) = delete;
+  ReadSet(ReadSet&& other) noexcept;
+  ReadSet& operator=(ReadSet&&) = delete;
 
-  // Notes an answer, unless one is noted for `key` already. False if there is no room for it.
-  bool Add(const std::shared_ptr<const Store>& store, std::string_view key, Version version);
-  bool AddListing(const std::shared_ptr<const Store>& store, std::string_view prefix,
+  // Notes an answer, unless one is noted for `key` already.
+  void Add(const std::shared_ptr<const Store>& store, std::string_view key, Version version);
+  void AddListing(const std::shared_ptr<const Store>& store, std::string_view prefix,
                   std::span<const StoreEntry> entries);
-  // Adds all of `other`; false if there is no room for some of it.
-  bool Merge(const ReadSet& other);
+  // Adds all of `other`.
+  void Merge(const ReadSet& other);
+  // Whether one more answer fits into the memory for all sets of the process, which have
+  // 131,072 together. Each may have 64 anyhow. To be asked before Add() of what may be many.
+  bool has_room() const;
 
   // The noted version of a value; null if there is none.
   const Version* Find(const std::shared_ptr<const Store>& store, std::string_view key) const;
@@ -65,7 +67,7 @@ class ReadSet {
   using Key = std::tuple<size_t, bool, std::string>;  // the store, is_listing, key
   using Versions = std::map<Key, Version>;
 
-  bool Add(const std::shared_ptr<const Store>& store, bool is_listing, std::string_view key,
+  void Add(const std::shared_ptr<const Store>& store, bool is_listing, std::string_view key,
            Version version);
   Read ReadOf(const Versions::value_type& noted) const;
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backends/format/hierarchy.h"
+#include "backends/store/read_set.h"
 #include "backends/store/store.h"
 #include "model/entities.h"
 #include "model/error.h"
@@ -87,7 +88,9 @@ class Contents {
   model::Result<void> AddArray(const DescribedArray& array,
                                model::Result<std::shared_ptr<const ArraySource>> source);
   // The hierarchy is another one when the value at `key` changes.
-  void Watch(std::shared_ptr<const Store> store, std::string key);
+  void Watch(const std::shared_ptr<const Store>& store, std::string_view key) {
+    reads_.Add(store, key, ReadSet::Unknown());
+  }
   void AddNote(std::string note) { root_->notes.push_back(std::move(note)); }
 
   // Asks for the time of the header, which is read by now: where the store is remote, that
@@ -99,15 +102,12 @@ class Contents {
   // Whether there are such coordinates now.
   bool AddCoordinates(const std::string& name, const Axis& axis);
 
-  struct Watched {
-    std::shared_ptr<const Store> store;
-    std::string key;
-  };
   class StoreOfHeader;
 
+  const std::shared_ptr<const Store> header_;
   std::shared_ptr<Node> root_;
   std::map<std::string, std::shared_ptr<Node>, std::less<>> children_;
-  std::vector<Watched> watched_;                   // the header first
+  ReadSet reads_;                                  // the header first
   std::set<std::string, std::less<>> attributes_;  // names
   std::map<std::string, Axis> axes_;     // whose coordinates are there, by their names
   std::map<std::string, int> suffixes_;  // of names that were not free
