@@ -2,42 +2,18 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "backends/format/hierarchy.h"
-#include "backends/store/access.h"
-#include "fs/tree/freshness.h"
+#include "fs/tree/object_set.h"
 #include "fs/view/elements/view.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
-
-class Entity;
-class LaterElements;
-
-// What a view was made of besides its entity.
-struct EntityPart {
-  std::string path;
-  bool is_group = false;
-  uint64_t generation = 0;
-  uint64_t version = 0;
-  std::weak_ptr<const backends::Hierarchy> loaded_from;
-  backends::Access access;
-  int64_t mtime_ns = 0;
-  // Null for a part whose own views may be made of this entity: the two would keep each other
-  // in memory forever.
-  std::shared_ptr<const Entity> held;
-  // Set for an array that the view holds only once it has been read: has its entity then.
-  std::shared_ptr<const LaterElements> later;
-};
 
 // One version of a file of an entity. Immutable, except for what reads of the
 // view find out, such as its size.
@@ -46,23 +22,8 @@ struct EntityView {
   ViewPtr view;
   // Files of the same name and generation have the same bytes.
   uint64_t generation = 0;
-  // All that was loaded for the file besides its entity, the names in each group that was
-  // listed for it, as a hash by path name, and the path names where nothing was found. When one
-  // of these changes, so does the file.
-  std::vector<EntityPart> parts;
-  std::map<std::string, uint64_t> listings;
-  std::set<std::string> absent;
-  // Bytes that all parts hold once they have been read; of these, bytes of the parts that are
-  // held only from then on.
-  uint64_t most_parts_bytes = 0;
-  uint64_t later_bytes = 0;
-  std::shared_ptr<const std::atomic<uint64_t>> held_later_bytes;
-  // The time of the last look whether the parts that it does not hold are the same.
-  mutable std::atomic<Freshness::Time> looked_at{Freshness::Time()};
-
-  uint64_t parts_bytes() const {
-    return most_parts_bytes - later_bytes + (held_later_bytes ? held_later_bytes->load() : 0);
-  }
+  // What it was made of besides its entity.
+  ObjectSet objects;
 };
 using EntityViewPtr = std::shared_ptr<const EntityView>;
 
@@ -102,7 +63,7 @@ class KeptViews {
     const model::MutexLock lock(mutex_);
     uint64_t bytes = 0;
     for (const EntityViewPtr& kept : views_) {
-      bytes += kept->view->held_bytes() + kept->parts_bytes();
+      bytes += kept->view->held_bytes() + kept->objects.held_bytes();
     }
     return bytes;
   }

@@ -46,14 +46,9 @@ Attributes FileAttributes(const MountedStore& store, const Entity& entity) {
 
 Attributes FileAttributes(const MountedStore& store, const Entity& entity,
                           const EntityView& view) {
-  Attributes attributes = FileAttributes(store, entity);
-  Access access = AccessBy(attributes);
-  for (const EntityPart& part : view.parts) {
-    access = InCommon(access, part.access);
-    attributes.mtime_ns = std::max(attributes.mtime_ns, part.mtime_ns);
-  }
-  access.mode &= 0444;
-  return AttributesWith(access, S_IFREG, attributes.mtime_ns);
+  const Attributes attributes = FileAttributes(store, entity);
+  return AttributesWith(view.objects.CommonAccess(AccessBy(attributes)), S_IFREG,
+                        std::max(attributes.mtime_ns, view.objects.mtime_ns()));
 }
 
 Attributes FolderAttributes(const FileStatus& status, int64_t mtime_ns) {
