@@ -4,13 +4,12 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "backends/store/read_set.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 #include "model/mutex.h"
@@ -34,13 +33,12 @@ namespace ndlfs::cache {
 // least the newest time that it has seen on a file, and that it goes on from there: a file that
 // is newer than all before it may have been written just now.
 //
-// All ledgers together note a limited number of files. A ledger that could not note all reads
+// All read sets together note a limited number of files. A ledger that could not note all reads
 // answers Changed() with true, because nobody can tell that nothing has changed. Readers of the
 // array continue nevertheless.
 class ChunkLedger {
  public:
   ChunkLedger();
-  ~ChunkLedger();
   ChunkLedger(const ChunkLedger&) = delete;
   ChunkLedger& operator=(const ChunkLedger&) = delete;
 
@@ -106,11 +104,16 @@ class ChunkLedger {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Version = std::optional<backends::Generation>;
-  using FileId = std::pair<std::shared_ptr<const backends::Store>, std::string>;
-  // All noted files and their versions, for Changed().
-  using Notes = std::vector<std::pair<FileId, Version>>;
+  using StorePtr = std::shared_ptr<const backends::Store>;
+  using Notes = std::vector<backends::ReadSet::Read>;
   using Info = std::optional<backends::ValueInfo>;
+  // A file, and what was found there.
+  struct File {
+    StorePtr store;
+    std::string key;
+    Info found;
+    backends::ReadSet::Read read() const { return {store, key, false, VersionOf(found)}; }
+  };
   // The files to look at before a file is noted for the first time.
   struct Look {
     std::shared_ptr<const MetadataLook> metadata;
@@ -120,10 +123,8 @@ class ChunkLedger {
     int64_t begin_machine_ns = 0;
   };
 
-  static model::Result<std::optional<Info>> FindChange(const Notes& notes);
   // False if something has changed, an error if this cannot be found out.
-  model::Result<bool> NoteVersion(const FileId& file, Info found, uint64_t looks)
-      EXCLUDES(look_mutex_, mutex_);
+  model::Result<bool> NoteVersion(File file, uint64_t looks) EXCLUDES(look_mutex_, mutex_);
   // The result of an attempt to note a file without looking at others.
   struct Attempt {
     std::optional<bool> same = {};  // true: it is noted; false: something has changed
@@ -133,18 +134,17 @@ class ChunkLedger {
   };
   // `looks` had begun before the read. `asked` is when this file was first found to need a
   // look.
-  Attempt AddKnown(const FileId& file, const Info& found, uint64_t looks,
-                   std::optional<uint64_t> asked) EXCLUDES(mutex_);
-  bool NeedsLook(const backends::Store& store, const Info& found,
-                 std::optional<uint64_t> asked) const REQUIRES(mutex_);
+  Attempt AddKnown(const File& file, uint64_t looks, std::optional<uint64_t> asked)
+      EXCLUDES(mutex_);
+  bool NeedsLook(const File& file, std::optional<uint64_t> asked) const REQUIRES(mutex_);
   // False if something has changed; nullopt if nothing has, but the look has not seen `file`.
-  model::Result<std::optional<bool>> LookAndAdd(const FileId& file, const Info& found)
-      REQUIRES(look_mutex_) EXCLUDES(mutex_);
-  Look PlanLook(const FileId& file, const Info& found) EXCLUDES(mutex_);
+  model::Result<std::optional<bool>> LookAndAdd(const File& file) REQUIRES(look_mutex_)
+      EXCLUDES(mutex_);
+  Look PlanLook(const File& file) EXCLUDES(mutex_);
   // Looks at one file alone. False if it has changed.
-  model::Result<bool> IsStill(const FileId& file, const Info& found) EXCLUDES(mutex_);
-  // Whether `found` was written, or may have been, after the time at which all files held.
-  bool IsLate(const backends::Store& store, const Info& found) const REQUIRES(mutex_);
+  model::Result<bool> IsStill(const File& file) EXCLUDES(mutex_);
+  // Whether the file was written, or may have been, after the time at which all files held.
+  bool IsLate(const File& file) const REQUIRES(mutex_);
   void NoteClock(const Info& found) REQUIRES(mutex_);
   // How long to wait after a look before looking again for a file whose time cannot tell
   // whether it is late.
@@ -155,13 +155,13 @@ class ChunkLedger {
   void AddNotes(size_t most, Look& look) const REQUIRES(mutex_);
   // False if something has changed.
   model::Result<bool> TakeLook(const Look& look) EXCLUDES(mutex_);
-  // False if `found` is another version than the noted one.
-  bool AddVersion(const FileId& file, const Info& found) REQUIRES(mutex_);
-  void NoticeChange(const Info& now) REQUIRES(mutex_);
+  // False if another version is noted.
+  bool AddVersion(const File& file) REQUIRES(mutex_);
+  void NoticeChange(int64_t modified_ns) REQUIRES(mutex_);
 
   model::Mutex look_mutex_;  // held for a look; taken before mutex_
   mutable model::Mutex mutex_;
-  std::map<FileId, Version> noted_ GUARDED_BY(mutex_);
+  backends::ReadSet noted_ GUARDED_BY(mutex_);
   std::shared_ptr<const MetadataLook> metadata_ GUARDED_BY(mutex_);  // null: not watched
   // A time at which all noted files, and the metadata, were in the source together.
   Clock::time_point held_at_ GUARDED_BY(mutex_);

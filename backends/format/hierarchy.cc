@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/store/read_set.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends {
@@ -10,17 +11,6 @@ namespace {
 
 // Deeper groups are left out, so that nothing recurses without bound.
 constexpr int kMaxGroupDepth = 512;
-
-// FNV-1a over 64-bit words, with a final mix: equal generations give equal numbers,
-// different ones as good as never.
-class VersionHash {
- public:
-  void Add(uint64_t word) { hash_ = (hash_ ^ word) * 0x00000100000001b3u + (hash_ >> 29); }
-  uint64_t value() const { return hash_ ^ (hash_ >> 32); }
-
- private:
-  uint64_t hash_ = 0xcbf29ce484222325u;
-};
 
 uint64_t HeldBytes(const model::Value& value) {
   uint64_t bytes = sizeof(value);
@@ -195,10 +185,7 @@ uint64_t Node::held_bytes() const {
 
 uint64_t Hierarchy::HashVersions(std::span<const std::optional<ValueInfo>> values) {
   VersionHash hash;
-  for (const auto& value : values) {
-    hash.Add(value.has_value());
-    if (value) hash.Add(value->generation.hash());
-  }
+  for (const auto& value : values) hash.Add(VersionOf(value));
   return hash.value();
 }
 

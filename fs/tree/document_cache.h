@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "fs/tree/document.h"
 #include "fs/tree/mounted_store.h"
+#include "fs/tree/object_set.h"
 #include "model/mutex.h"
 #include "model/recently_used.h"
 #include "model/weak_map.h"
@@ -19,21 +19,12 @@ namespace ndlfs::fs {
 
 // The text of one `.ndl.yaml`. Immutable.
 struct Document {
-  // A part of the store that went into the text, and the version that it had:
-  // the metadata of an object, the names in a group, or the data of an array.
-  struct Part {
-    enum class Kind { kMetadata, kNames, kData };
-    Kind kind;
-    std::string path;
-    uint64_t version;
-  };
-
   std::shared_ptr<const std::string> text;
   uint64_t hash = 0;  // of the text
   // False if an error of the system made the writer leave something out. The next look then
   // writes the text again.
   bool complete = true;
-  std::vector<Part> parts;
+  ObjectSet objects;     // that went into the text
   int64_t mtime_ns = 0;  // newest of the metadata that went into it
 };
 using DocumentPtr = std::shared_ptr<const Document>;
@@ -59,31 +50,22 @@ class DocumentCache {
   uint64_t bytes() const { return recent_.total_weight(); }
 
  private:
-  // The pointer only identifies the store; Look::store tells whether it is still the same
-  // store.
+  // The pointer only identifies the store; the note of a document, the store, tells whether it is
+  // still the same store.
   using Key = std::pair<const MountedStore*, std::string>;
   struct KeyHash {
     size_t operator()(const Key& key) const;
   };
-  // The last look at a document that is known.
-  struct Look {
-    std::weak_ptr<const MountedStore> store;
-    Freshness::Time looked_at;
-  };
+  // Null if there is none.
+  DocumentPtr Find(const MountedStore& store, const std::string& path) const EXCLUDES(mutex_);
+  model::Result<bool> IsCurrent(MountedStore& store, const Document& document) const;
 
-  struct Seen {
-    DocumentPtr document;
-    bool fresh = false;
-  };
-  Seen Find(const std::shared_ptr<MountedStore>& store, const std::string& path)
-      EXCLUDES(mutex_);
-  void Keep(const std::shared_ptr<MountedStore>& store, const std::string& path,
-            const DocumentPtr& document, Freshness::Time looked_at) EXCLUDES(mutex_);
   const Freshness& freshness_;
   const DocumentWriter writer_;
   model::RecentlyUsed<const Document> recent_{uint64_t{16} << 20};
   mutable model::Mutex mutex_;
-  model::WeakMap<Key, const Document, Look, KeyHash> known_ GUARDED_BY(mutex_){256};
+  model::WeakMap<Key, const Document, std::weak_ptr<const MountedStore>, KeyHash> known_
+      GUARDED_BY(mutex_){256};
 };
 
 }  // namespace ndlfs::fs

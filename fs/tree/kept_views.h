@@ -4,42 +4,18 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "backends/format/hierarchy.h"
-#include "backends/store/permissions.h"
-#include "fs/tree/freshness.h"
+#include "fs/tree/object_set.h"
 #include "fs/view/elements/view_node.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
-
-class Entity;
-class LaterElements;
-
-// A part of a view: another entity that it was made of.
-struct EntityPart {
-  std::string path;
-  bool is_group = false;
-  uint64_t generation = 0;
-  uint64_t version = 0;
-  std::weak_ptr<const backends::Hierarchy> loaded_from;
-  backends::Permissions permissions;
-  int64_t mtime_ns = 0;
-  // Null for a part whose own views may be made of this entity, because the two would keep each
-  // other in memory forever.
-  std::shared_ptr<const Entity> held;
-  // Set for an array that the view holds only once it has been read; from then on this has its
-  // entity.
-  std::shared_ptr<const LaterElements> later;
-};
 
 // One version of a file, or of a small tree of files, of an entity. Immutable, except for facts
 // that reads of the view find out, such as its size.
@@ -48,19 +24,8 @@ struct EntityView {
   ViewNode node;
   // Files of the same name and generation have the same bytes.
   uint64_t generation = 0;
-  // The other entities that were loaded for the file; the names in each group that was listed
-  // for it, as a hash by path name; and the path names where nothing was found. When one of
-  // these changes, so does the file.
-  std::vector<EntityPart> parts;
-  std::map<std::string, uint64_t> listings;
-  std::set<std::string> absent;
-  // Bytes that all parts hold once they have been read; and how many of these belong to parts
-  // that are held only from then on.
-  uint64_t most_parts_bytes = 0;
-  uint64_t later_bytes = 0;
-  std::shared_ptr<const std::atomic<uint64_t>> held_later_bytes;
-  // When the parts that the view does not hold were last compared.
-  mutable std::atomic<Freshness::Time> looked_at{Freshness::Time()};
+  // What it was made of in addition to its entity.
+  ObjectSet objects;
   // A read has found that something has changed.
   mutable std::atomic<bool> is_outdated{false};
 
@@ -68,9 +33,6 @@ struct EntityView {
   std::optional<model::Error> refusal() const {
     const ViewPtr file = FileOf(node);
     return file ? file->refusal() : std::nullopt;
-  }
-  uint64_t parts_bytes() const {
-    return most_parts_bytes - later_bytes + (held_later_bytes ? held_later_bytes->load() : 0);
   }
 };
 using EntityViewPtr = std::shared_ptr<const EntityView>;
@@ -111,7 +73,7 @@ class KeptViews {
     const model::MutexLock lock(mutex_);
     uint64_t bytes = 0;
     for (const EntityViewPtr& kept : views_) {
-      bytes += HeldBytes(kept->node) + kept->parts_bytes();
+      bytes += HeldBytes(kept->node) + kept->objects.held_bytes();
     }
     return bytes;
   }

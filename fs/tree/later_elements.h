@@ -31,6 +31,9 @@ class LaterElements final : public ElementSource,
                            cache::ReadHint hint) const override;
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override;
 
+  const std::string& path() const { return path_; }
+  uint64_t version() const { return version_; }  // of the metadata
+
   // Holds `entity`, the array that it was made for, from now on.
   void Hold(EntityPtr entity) const EXCLUDES(mutex_);
   // The array, if it is held; otherwise null.

@@ -79,8 +79,16 @@ Entity::~Entity() {
 
 void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
   if (error.is_momentary()) return;
-  failures->Add(model::OneLine(name) + ": " + error.message());
-  if (kept_failures != nullptr) kept_failures->Keep(kept_name, {version, failures, ledger});
+  failures_->Add(model::OneLine(name) + ": " + error.message());
+  if (kept_failures_ != nullptr) kept_failures_->Keep(kept_name_, {version, failures_, ledger});
+}
+
+void Entity::BeginLedger(KeptFailures& kept, std::string name, bool continues) {
+  kept_failures_ = &kept;
+  kept_name_ = std::move(name);
+  auto found = continues ? kept.Find(kept_name_, version) : std::nullopt;
+  if (found) failures_ = std::move(found->failures);
+  ledger = found ? std::move(found->ledger) : std::make_shared<cache::ChunkLedger>();
 }
 
 std::function<backends::FileLook(const std::string&, bool)> DetectIn(
@@ -419,7 +427,7 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   auto entity = std::make_shared<Entity>(services_.cache);
   entity->path = path;
   entity->loaded_from = hierarchy;
-  entity->asked_at = services_.freshness.Now();
+  const auto asked_at = services_.freshness.Now();
   const auto version = hierarchy->Version(path);
   // To find out that there is nothing may take a search: once is enough.
   if (!version && version.error().code() == model::ErrorCode::kNotFound) {
@@ -453,7 +461,7 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
     entity->permissions = PermissionsOfFiles(entity->node->files);
     entity->is_transient = entity->node->is_partial;
     if (entity->node->error) AddProblem(*entity, *entity->node->error);
-    AddData(*entity, before);
+    AddData(*entity, before, asked_at);
   }
   if (before != nullptr) entity->data_mtime_ns = TimeOfChange(*before);
   entity->mtime_ns = std::max(entity->mtime_ns, entity->data_mtime_ns);
@@ -484,10 +492,10 @@ void MountedStore::AddProblem(Entity& entity, const model::Error& error) const {
   services_.problems.Report(line);
 }
 
-void MountedStore::AddData(Entity& entity, const Entity* before) {
+void MountedStore::AddData(Entity& entity, const Entity* before, Freshness::Time asked_at) {
   const auto& source = entity.node->source;
   if (entity.node->is_group() || source == nullptr) return;
-  AddLedger(entity, before);
+  AddLedger(entity, before, asked_at);
   entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
   const ArrayInput input = MakeArrayInput(entity.node, entity.reader, services_.scan);
   for (const ViewName& file : services_.array_views->Listed(input, services_.listed_views)) {
@@ -497,13 +505,10 @@ void MountedStore::AddData(Entity& entity, const Entity* before) {
 }
 
 // An entity that has changed, `before`, has failed with other bytes.
-void MountedStore::AddLedger(Entity& entity, const Entity* before) {
-  entity.kept_failures = &services_.failures;
-  entity.kept_name = path_ + '\0' + std::to_string(caller_id()) + '\0' + entity.path;
-  auto kept = before == nullptr ? services_.failures.Find(entity.kept_name, entity.version)
-                                : std::nullopt;
-  if (kept) entity.failures = std::move(kept->failures);
-  entity.ledger = kept ? std::move(kept->ledger) : std::make_shared<cache::ChunkLedger>();
+void MountedStore::AddLedger(Entity& entity, const Entity* before, Freshness::Time asked_at) {
+  entity.BeginLedger(services_.failures,
+                     path_ + '\0' + std::to_string(caller_id()) + '\0' + entity.path,
+                     before == nullptr);
   if (entity.version == 0 || services_.freshness.immutable()) return;
   entity.ledger->Watch(
       [store = weak_from_this(), hierarchy = entity.loaded_from, path = entity.path,
@@ -511,7 +516,7 @@ void MountedStore::AddLedger(Entity& entity, const Entity* before) {
         const auto here = store.lock();
         return here != nullptr && here->HasOtherMetadata(hierarchy, path, version);
       },
-      services_.freshness.interval() + (services_.freshness.Now() - entity.asked_at));
+      services_.freshness.interval() + (services_.freshness.Now() - asked_at));
 }
 
 EntityPtr MountedStore::Keep(EntityPtr entity, const Entity* before) {

@@ -53,15 +53,17 @@ class Entity {
   bool is_group() const { return node != nullptr && node->is_group(); }
   bool is_array() const { return node != nullptr && !node->is_group(); }
   // The text of `error.txt`; empty if there is none.
-  std::string ErrorText() const { return problems + failures->Text(); }
+  std::string ErrorText() const { return problems + failures_->Text(); }
   // Notes, for `error.txt`, that a read of the file `name` has failed. Ignores transient
   // failures, which have nothing to do with the array.
   void NoteFailure(const std::string& name, const model::Error& error) const;
+  // Gives an array its ledger. From now on `kept` has its failures under `name` when it leaves
+  // memory. `continues`: it has those, and the ledger, that are kept there already.
+  void BeginLedger(KeptFailures& kept, std::string name, bool continues);
 
-  std::string path;          // NDL path name
-  uint64_t generation = 0;   // no other entity in this process has it
-  uint64_t version = 0;      // of the metadata
-  Freshness::Time asked_at;  // when this version was asked for
+  std::string path;         // NDL path name
+  uint64_t generation = 0;  // no other entity in this process has it
+  uint64_t version = 0;     // of the metadata
   std::weak_ptr<const backends::Hierarchy> loaded_from;
   // Null if the object cannot be loaded; `problems` then has the reason.
   std::shared_ptr<const backends::Node> node;
@@ -72,10 +74,6 @@ class Entity {
   std::shared_ptr<cache::ChunkLedger> ledger;
   std::shared_ptr<const cache::ArrayReader> reader;
   const std::unique_ptr<KeptViews> views = std::make_unique<KeptViews>();
-  // The failures of reads. Kept under `kept_name` when the entity leaves memory.
-  std::shared_ptr<ReadFailures> failures = std::make_shared<ReadFailures>();
-  KeptFailures* kept_failures = nullptr;  // null: not kept
-  std::string kept_name;
   // Modification times, in nanoseconds since 1970: the newest of the metadata
   // and of the chunks that were found changed, and the newest of these chunks
   // alone.
@@ -88,6 +86,10 @@ class Entity {
 
  private:
   cache::ChunkCache& cache_;
+  // What has failed when it was read.
+  std::shared_ptr<ReadFailures> failures_ = std::make_shared<ReadFailures>();
+  KeptFailures* kept_failures_ = nullptr;  // null: not kept
+  std::string kept_name_;
 };
 using EntityPtr = std::shared_ptr<const Entity>;
 
@@ -248,11 +250,11 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // that it and `files` in it have in common. A file that cannot be looked at has none.
   backends::Permissions PermissionsOfFiles(const std::vector<std::string>& files) const;
   void AddProblem(Entity& entity, const model::Error& error) const;
-  // `before`: see Load().
-  void AddData(Entity& entity, const Entity* before);
+  // The metadata of `entity` were asked for at the time `asked_at`. `before`: see Load().
+  void AddData(Entity& entity, const Entity* before, Freshness::Time asked_at);
   // Gives `entity` a ledger. If failures of the array were kept, takes them over together with
   // their ledger, so that a repaired file is noticed.
-  void AddLedger(Entity& entity, const Entity* before);
+  void AddLedger(Entity& entity, const Entity* before, Freshness::Time asked_at);
 
   StoreServices& services_;
   const std::string path_;

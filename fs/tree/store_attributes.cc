@@ -46,14 +46,11 @@ Attributes FileAttributes(const MountedStore& store, const Entity& entity) {
 
 Attributes FileAttributes(const MountedStore& store, const Entity& entity,
                           const EntityView& view) {
-  Attributes attributes = FileAttributes(store, entity);
-  Permissions permissions = PermissionsOf(attributes);
-  for (const EntityPart& part : view.parts) {
-    permissions = CommonPermissions(permissions, part.permissions);
-    attributes.mtime_ns = std::max(attributes.mtime_ns, part.mtime_ns);
-  }
+  const Attributes attributes = FileAttributes(store, entity);
+  Permissions permissions = view.objects.CommonPermissionsWith(PermissionsOf(attributes));
   permissions.mode &= 0444;
-  return AttributesWith(permissions, S_IFREG, attributes.mtime_ns);
+  return AttributesWith(permissions, S_IFREG,
+                        std::max(attributes.mtime_ns, view.objects.mtime_ns()));
 }
 
 Attributes FolderAttributes(const FileStatus& status, int64_t mtime_ns) {

@@ -2,10 +2,7 @@
 #include "fs/tree/store_views.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <map>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -21,134 +18,18 @@ namespace {
 using model::Result;
 using StorePtr = std::shared_ptr<MountedStore>;
 
-// `later` is set for an array that is noted for its elements.
-EntityPart NotHeld(const Entity& entity, std::shared_ptr<const LaterElements> later) {
-  return {.path = entity.path,
-          .is_group = entity.is_group(),
-          .generation = entity.generation,
-          .version = entity.version,
-          .loaded_from = entity.loaded_from,
-          .permissions = entity.permissions,
-          .mtime_ns = entity.mtime_ns,
-          .held = nullptr,
-          .later = std::move(later)};
-}
-
-// Holds the entity of a part, so that it keeps its generation. A group is not held, because its
-// version serves as well without chunks; the same is true of an array until a chunk is read. If
-// two arrays need each other, one holds the other.
-EntityPart PartOf(const Entity& owner, const EntityPtr& entity) {
-  EntityPart part = NotHeld(*entity, nullptr);
-  const bool is_held = !entity->is_group() && (owner.is_group() || entity->path < owner.path);
-  if (is_held) part.held = entity;
-  return part;
-}
-
-// Collects the parts of a view while it is made. Thread-safe.
-class Parts {
- public:
-  void Add(EntityPtr entity) EXCLUDES(mutex_) {
-    const model::MutexLock lock(mutex_);
-    if (is_moved_) return;
-    std::string path = entity->path;
-    entities_.emplace(std::move(path), std::move(entity));
-  }
-  // Notes `entity`, an array of `store`, for its elements of `size` bytes alone. There may be
-  // very many, so it is held only once they are read.
-  std::shared_ptr<const ElementSource> AddForElements(const StorePtr& store,
-                                                      const EntityPtr& entity, uint64_t size)
-      EXCLUDES(mutex_) {
-    auto later = std::make_shared<const LaterElements>(store, *entity, size, later_bytes_);
-    // Other programs have read it; the ledger can tell whether it has changed.
-    if (entity->ledger->has_notes()) later->Hold(entity);
-    Later part = {NotHeld(*entity, later), entity->held_bytes};
-    const model::MutexLock lock(mutex_);
-    if (is_moved_) return later;
-    return later_.emplace(entity->path, std::move(part)).first->second.part.later;
-  }
-  // The result of an earlier look at `path`, so that all of a view is made of one look. nullopt
-  // if there was none.
-  std::optional<Result<EntityPtr>> Known(const std::string& path) const EXCLUDES(mutex_) {
-    const model::MutexLock lock(mutex_);
-    if (const auto known = entities_.find(path); known != entities_.end()) return known->second;
-    if (absent_.contains(path)) return model::NotFound("{}", path);
-    return std::nullopt;
-  }
-  // Whether `entity` is not what was found there before.
-  bool Contradicts(const Entity& entity) const EXCLUDES(mutex_) {
-    const model::MutexLock lock(mutex_);
-    const auto known = later_.find(entity.path);
-    return known != later_.end() && known->second.part.version != entity.version;
-  }
-  void AddListing(const std::string& path, uint64_t hash) EXCLUDES(mutex_) {
-    const model::MutexLock lock(mutex_);
-    listings_.emplace(path, hash);
-  }
-  void AddAbsent(std::string path) EXCLUDES(mutex_) {
-    const model::MutexLock lock(mutex_);
-    absent_.insert(std::move(path));
-  }
-  // Notes them in `view`, a file of `owner`. A view made of the same things has the same
-  // generation.
-  void MoveTo(const Entity& owner, EntityView& view) EXCLUDES(mutex_) {
-    const model::MutexLock lock(mutex_);
-    view.parts.reserve(entities_.size() + later_.size());
-    for (const auto& [path, entity] : entities_) {
-      EntityPart part = PartOf(owner, entity);
-      if (part.held) view.most_parts_bytes += entity->held_bytes;
-      AddTo(view, std::move(part));
-    }
-    for (auto& [path, later] : later_) {
-      view.most_parts_bytes += later.bytes;
-      view.later_bytes += later.bytes;
-      AddTo(view, std::move(later.part));
-    }
-    view.held_later_bytes = later_bytes_;
-    for (const auto& [path, hash] : listings_)
-      view.generation = HashNumber(view.generation, hash);
-    for (const std::string& path : absent_) view.generation = HashPath(view.generation, path);
-    view.listings = std::move(listings_);
-    view.absent = std::move(absent_);
-    // The view may hold this, and must not hold entities by it.
-    entities_.clear();
-    later_.clear();
-    is_moved_ = true;
-  }
-
- private:
-  struct Later {
-    EntityPart part;
-    uint64_t bytes;  // of its entity
-  };
-
-  static void AddTo(EntityView& view, EntityPart part) {
-    view.generation =
-        HashNumber(view.generation, part.is_group ? part.version : part.generation);
-    view.parts.push_back(std::move(part));
-  }
-
-  const std::shared_ptr<std::atomic<uint64_t>> later_bytes_ =
-      std::make_shared<std::atomic<uint64_t>>(0);
-  mutable model::Mutex mutex_;
-  std::map<std::string, EntityPtr> entities_ GUARDED_BY(mutex_);
-  std::map<std::string, Later> later_ GUARDED_BY(mutex_);
-  bool is_moved_ GUARDED_BY(mutex_) = false;
-  std::map<std::string, uint64_t> listings_ GUARDED_BY(mutex_);
-  std::set<std::string> absent_ GUARDED_BY(mutex_);
-};
-
 // A group as its views see it, with a note of everything that they ask for.
 class StoreGroup final : public GroupInput, public std::enable_shared_from_this<StoreGroup> {
  public:
   // The group of `entity`.
-  StoreGroup(StorePtr store, const EntityPtr& entity, std::shared_ptr<Parts> parts)
+  StoreGroup(StorePtr store, const EntityPtr& entity, std::shared_ptr<ObjectNotes> notes)
       : store_(std::move(store)),
         path_(entity->path),
-        parts_(std::move(parts)),
+        notes_(std::move(notes)),
         node_(entity->node) {}
   // The group at `path`, which is loaded when somebody asks for its node.
-  StoreGroup(StorePtr store, std::string path, std::shared_ptr<Parts> parts)
-      : store_(std::move(store)), path_(std::move(path)), parts_(std::move(parts)) {}
+  StoreGroup(StorePtr store, std::string path, std::shared_ptr<ObjectNotes> notes)
+      : store_(std::move(store)), path_(std::move(path)), notes_(std::move(notes)) {}
 
   const std::string& path() const override { return path_; }
   const backends::Node& node() const override EXCLUDES(mutex_) {
@@ -160,7 +41,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
   std::shared_ptr<const GroupInput> Outer() const override {
     if (path_ == "/") return nullptr;
     return std::make_shared<const StoreGroup>(store_, std::string(model::ParentPath(path_)),
-                                              parts_);
+                                              notes_);
   }
 
   // Once: a listing may take a look at each child.
@@ -169,7 +50,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
     if (!names_) {
       NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
       NDLFS_TRY(names_, hierarchy->List(path_), path_);
-      parts_->AddListing(path_, HashNames(*names_));
+      notes_->Note(ObjectSet::Kind::kNames, path_, HashNames(*names_));
     }
     return *names_;
   }
@@ -195,7 +76,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
     std::vector<std::string> paths;
     for (const std::string& name : names) {
       std::string path = model::JoinPath(path_, name);
-      if (!parts_->Known(path)) paths.push_back(std::move(path));
+      if (!notes_->Known(path)) paths.push_back(std::move(path));
     }
     return (*hierarchy)->LoadTogether(paths);
   }
@@ -209,9 +90,9 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
     const bool has_elements = child && child->array && child->array->elements;
     if (has_elements && LaterElements::CanBeOf(*entity)) {
       child->array->elements =
-          parts_->AddForElements(store_, entity, child->array->elements->size());
+          notes_->NoteForElements(store_, entity, child->array->elements->size());
     } else {
-      parts_->Add(entity);
+      notes_->Note(entity);
     }
     return child;
   }
@@ -222,7 +103,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
     GroupChild child;
     child.node = entity->node;
     if (entity->is_group()) {
-      child.group = std::make_shared<const StoreGroup>(store_, entity, parts_);
+      child.group = std::make_shared<const StoreGroup>(store_, entity, notes_);
     } else if (entity->reader) {
       child.array =
           MakeArrayInput(entity->node, entity->reader, store_->services().scan, entity->path);
@@ -232,16 +113,16 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
   }
   Result<EntityPtr> LoadEntity(std::string path) const {
     NDLFS_TRY(auto entity, FindEntity(std::move(path)));
-    parts_->Add(entity);
+    notes_->Note(entity);
     return entity;
   }
   // Notes only that there is none.
   Result<EntityPtr> FindEntity(std::string path) const {
-    if (auto known = parts_->Known(path)) return *std::move(known);
+    if (auto known = notes_->Known(path)) return *std::move(known);
     auto entity = store_->Get(path);
-    if (entity && parts_->Contradicts(**entity)) return model::HasChanged(path);
+    if (entity && notes_->Contradicts(**entity)) return model::HasChanged(path);
     if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {
-      parts_->AddAbsent(std::move(path));
+      notes_->Note(ObjectSet::Kind::kAbsent, path, 0);
     }
     return entity;
   }
@@ -253,7 +134,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
 
   const StorePtr store_;
   const std::string path_;
-  const std::shared_ptr<Parts> parts_;
+  const std::shared_ptr<ObjectNotes> notes_;
   mutable model::Mutex mutex_;
   mutable std::shared_ptr<const backends::Node> node_ GUARDED_BY(mutex_);
   mutable std::optional<std::vector<std::string>> names_ GUARDED_BY(mutex_);
@@ -274,55 +155,24 @@ class RefusedView final : public View {
 };
 
 ArrayInput InputOf(const StorePtr& store, const Entity& entity,
-                   const std::shared_ptr<Parts>& parts) {
+                   const std::shared_ptr<ObjectNotes>& notes) {
   ArrayInput input = MakeArrayInput(entity.node, entity.reader, store->services().scan);
   input.place = store->place();
   if (entity.path == "/") return input;
   input.group = std::make_shared<const StoreGroup>(
-      store, std::string(model::ParentPath(entity.path)), parts);
+      store, std::string(model::ParentPath(entity.path)), notes);
   return input;
 }
 
 // Left to itself, the allocator keeps what was used to make a view of so many.
 constexpr size_t kManyViewParts = 1000;
 
-// Whether a view that is made of more than its entity is still what would be made now.
-Result<bool> IsCurrent(const StorePtr& store, const EntityView& view) {
-  NDLFS_TRY(const auto hierarchy, store->Hierarchy());
-  const Freshness::Time looked_at = store->looked_at();
-  const bool is_fresh = store->services().freshness.Holds(view.looked_at);
-  // Each of the many files in a tree asks.
-  if (is_fresh && DirectoryOf(view.node) && !view.is_outdated) return true;
-  for (const EntityPart& part : view.parts) {
-    const EntityPtr held = part.later ? part.later->entity() : part.held;
-    if (part.later && held == nullptr) {
-      if (is_fresh || MountedStore::VersionOf(*hierarchy, part.path) == part.version) continue;
-      return false;
-    }
-    NDLFS_TRY(const auto now, store->Get(part.path));
-    const bool is_same = part.is_group
-                             ? now->is_group() && now->version == part.version
-                             : now->generation == (held ? held->generation : part.generation);
-    if (!is_same) return false;
-  }
-  if (!is_fresh) view.looked_at = looked_at;
-  for (const std::string& path : view.absent) {
-    const auto now = store->Get(path);
-    if (now) return false;
-    if (now.error().code() != model::ErrorCode::kNotFound) return model::Propagate(now.error());
-  }
-  for (const auto& [path, hash] : view.listings) {
-    NDLFS_TRY(const auto names, hierarchy->List(path), path);
-    if (HashNames(names) != hash) return false;
-  }
-  return true;
-}
-
-// A part that is gone is a change, too.
+// Whether a view that was made before is still what would be made now. Each of the many files
+// in a tree asks.
 Result<bool> IsUnchanged(const StorePtr& store, const EntityView& view) {
-  auto current = IsCurrent(store, view);
-  if (!current && current.error().code() == model::ErrorCode::kNotFound) return false;
-  return current;
+  const bool is_tree = DirectoryOf(view.node) && !view.is_outdated;
+  if (is_tree && store->services().freshness.Holds(view.objects.looked_at())) return true;
+  return view.objects.IsUnchanged(*store);
 }
 
 std::string NameOf(const MountedStore& store, const Entity& entity, std::string_view name) {
@@ -359,7 +209,8 @@ std::string ArrayName(const MountedStore& store) {
 template <typename Input>
 Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input& to_find,
                                const Input& input, const StorePtr& store,
-                               const EntityPtr& entity, std::string_view name, Parts& parts) {
+                               const EntityPtr& entity, std::string_view name,
+                               ObjectNotes& notes) {
   const auto file = provider.Find(to_find, name);
   if (!file) return model::NotFound("{}", name);
   EntityViewPtr kept = entity->views->Find(file->name);
@@ -375,8 +226,7 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   }
   auto made = std::make_shared<EntityView>();
   made->name = file->name;
-  made->looked_at = store->looked_at();
-  made->generation = entity->generation;
+  const Freshness::Time looked_at = store->looked_at();
   auto view = provider.Make(input, file->name);
   if (!view && view.error().is_of_system()) {
     return model::Propagate(std::move(view).error(), NameOf(*store, *entity, file->name));
@@ -386,8 +236,9 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   } else {
     made->node = std::make_shared<const RefusedView>(view.error());
   }
-  parts.MoveTo(*entity, *made);
-  if (made->parts.size() >= kManyViewParts) backends::GiveBackFreeMemory();
+  notes.MoveTo(made->objects, entity.get(), looked_at);
+  made->generation = made->objects.Hash(entity->generation);
+  if (made->objects.size() >= kManyViewParts) backends::GiveBackFreeMemory();
   kept = entity->views->Keep(std::move(made));
   // Last, so that it is not dropped for its own parts.
   store->Touch(entity);
@@ -413,13 +264,13 @@ std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const Entit
                               const std::vector<std::string>* children = nullptr) {
   const StoreServices& services = store->services();
   std::vector<ViewName> names;
-  const auto parts = std::make_shared<Parts>();
+  const auto notes = std::make_shared<ObjectNotes>();
   if (entity->is_group()) {
-    const auto group = std::make_shared<StoreGroup>(store, entity, parts);
+    const auto group = std::make_shared<StoreGroup>(store, entity, notes);
     if (children != nullptr) group->SetNames(*children);
     names = ask(*services.group_views, *group);
   } else if (entity->reader) {
-    const ArrayInput input = InputOf(store, *entity, parts);
+    const ArrayInput input = InputOf(store, *entity, notes);
     names = ask(*services.array_views, input);
     if (entity->path == "/") {
       const auto group = MakeGroupOfArray(input, ArrayName(*store));
@@ -456,21 +307,21 @@ std::vector<ViewName> ListShownViews(const StorePtr& store, const EntityPtr& ent
 Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
                                std::string_view name) {
   const StoreServices& services = store->services();
-  const auto parts = std::make_shared<Parts>();
+  const auto notes = std::make_shared<ObjectNotes>();
   if (entity->is_group()) {
-    const auto group = std::make_shared<const StoreGroup>(store, entity, parts);
+    const auto group = std::make_shared<const StoreGroup>(store, entity, notes);
     return FindWith<GroupInput>(*services.group_views, *group, *group, store, entity, name,
-                                *parts);
+                                *notes);
   }
   if (!entity->reader) return model::NotFound("{}", name);
-  const ArrayInput to_find = InputOf(store, *entity, std::make_shared<Parts>());
+  const ArrayInput to_find = InputOf(store, *entity, std::make_shared<ObjectNotes>());
   if (entity->path == "/" && !services.array_views->Find(to_find, name)) {
-    const auto group = MakeGroupOfArray(InputOf(store, *entity, parts), ArrayName(*store));
+    const auto group = MakeGroupOfArray(InputOf(store, *entity, notes), ArrayName(*store));
     return FindWith<GroupInput>(*services.group_views, *group, *group, store, entity, name,
-                                *parts);
+                                *notes);
   }
-  return FindWith(*services.array_views, to_find, InputOf(store, *entity, parts), store, entity,
-                  name, *parts);
+  return FindWith(*services.array_views, to_find, InputOf(store, *entity, notes), store, entity,
+                  name, *notes);
 }
 
 Result<FoundView> FindViewAgain(const StorePtr& store, const std::string& path,
@@ -490,17 +341,17 @@ Result<FoundView> FindViewAgain(const StorePtr& store, const std::string& path,
 
 bool MayHaveView(const StorePtr& store, const EntityPtr& entity, std::string_view name) {
   const StoreServices& services = store->services();
-  const auto parts = std::make_shared<Parts>();
+  const auto notes = std::make_shared<ObjectNotes>();
   const auto is_there = [](const std::optional<ViewName>& file) {
     return file && !file->refusal;
   };
   if (entity->node == nullptr) return false;
   if (entity->is_group()) {
-    const auto group = std::make_shared<const StoreGroup>(store, entity, parts);
+    const auto group = std::make_shared<const StoreGroup>(store, entity, notes);
     return is_there(services.group_views->Find(*group, name));
   }
   if (!entity->reader) return false;
-  const ArrayInput input = InputOf(store, *entity, parts);
+  const ArrayInput input = InputOf(store, *entity, notes);
   if (is_there(services.array_views->Find(input, name))) return true;
   if (entity->path != "/") return false;
   const auto group = MakeGroupOfArray(input, ArrayName(*store));

@@ -25,11 +25,10 @@ std::string NameOfFile(const MountedStore& store, std::string_view path,
 // Whether another version of the store may have taken the place of the one that the view was
 // made of.
 bool IsOutdated(MountedStore& store, const Entity& entity, const EntityView& view) {
-  const auto is_outdated = [&](const auto& loaded) {
-    return store.HasOtherMetadata(loaded.loaded_from, loaded.path, loaded.version);
-  };
-  if (is_outdated(entity) && !store.StillHas(entity)) return true;
-  return std::any_of(view.parts.begin(), view.parts.end(), is_outdated);
+  const bool is_other =
+      store.HasOtherMetadata(entity.loaded_from, entity.path, entity.version) &&
+      !store.StillHas(entity);
+  return is_other || view.objects.HasOtherMetadata(store, entity.loaded_from);
 }
 
 // A number that two views share if nothing is known to differ between them, or between their
@@ -47,13 +46,7 @@ uint64_t FactsOf(const Entity& entity, const Attributes& attributes,
                           static_cast<uint64_t>(attributes.ctime_ns)}) {
     facts = HashNumber(facts, fact);
   }
-  if (made == nullptr) return facts;
-  for (const EntityPart& part : made->parts) {
-    facts = HashNumber(facts, part.is_group ? part.version : part.generation);
-  }
-  for (const auto& [path, hash] : made->listings) facts = HashNumber(facts, hash);
-  for (const std::string& path : made->absent) facts = HashPath(facts, path);
-  return facts;
+  return made ? made->objects.Hash(facts) : facts;
 }
 
 class ViewHandle final : public FileHandle {
@@ -88,8 +81,9 @@ class ViewHandle final : public FileHandle {
   // The index of a store lives as long as its arrays, so it counts, too. If the store is no
   // longer open, nobody knows how large the index is.
   KeptObjects kept() const override {
-    KeptObjects objects = {{made_.get(), MostHeldBytes(made_->node) + made_->most_parts_bytes},
-                           {entity_.get(), entity_->held_bytes}};
+    KeptObjects objects = {
+        {made_.get(), MostHeldBytes(made_->node) + made_->objects.most_held_bytes()},
+        {entity_.get(), entity_->held_bytes}};
     const HierarchyPtr hierarchy = entity_->loaded_from.lock();
     if (hierarchy) objects.push_back({hierarchy.get(), hierarchy->held_bytes()});
     return objects;

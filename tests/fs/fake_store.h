@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -117,6 +118,7 @@ struct FakeStore {
   bool finds_files = false;  // without loading
   int opened = 0;
   int loaded = 0;
+  std::atomic<int> listed = 0;
 };
 
 // One opening of it. Keeps what it once loaded, as long as a format may.
@@ -146,6 +148,7 @@ class FakeHierarchy final : public backends::Hierarchy, public backends::FindsMe
     return kept;
   }
   model::Result<std::vector<std::string>> List(std::string_view path) const override {
+    ++store_.listed;
     std::vector<std::string> names;
     const auto add = [&](std::string_view child) {
       if (child != "/" && model::ParentPath(child) == path) {

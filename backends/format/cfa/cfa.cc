@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,6 +15,7 @@
 #include "backends/format/ndl/part_set.h"
 #include "backends/format/ndl/part_stores.h"
 #include "backends/format/node_cache.h"
+#include "backends/store/read_set.h"
 #include "model/attributes.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
@@ -61,22 +61,17 @@ class AggregatingHierarchy final : public Hierarchy {
   // A change of a file of fragments is a change of the array.
   Result<uint64_t> Version(std::string_view path) const override {
     NDLFS_TRY(const uint64_t version, file_->Version(path));
-    model::FileSet files;
-    PartsPtr parts;
+    std::shared_ptr<const ReadSet> reads;
     {
       const model::MutexLock lock(mutex_);
       const auto found = watched_.find(path);
       if (found == watched_.end() || found->second.version != version) return version;
       if (Clock::now() < found->second.good_until) return version + found->second.change;
-      files = found->second.files;
-      parts = found->second.parts;
+      reads = found->second.reads;
     }
-    const uint64_t look = LookAt(parts ? Result<PartsPtr>(parts) : PartsOf(files));
+    NDLFS_TRY(const uint64_t look, FingerprintNow(*reads));
     const model::MutexLock lock(mutex_);
-    Watched& watched = watched_[std::string(path)];
-    watched.change = look ^ watched.first;
-    watched.good_until = GoodUntil();
-    return version + watched.change;
+    return version + NoteLook(look, watched_[std::string(path)]);
   }
 
  private:
@@ -84,9 +79,7 @@ class AggregatingHierarchy final : public Hierarchy {
   // that time counts as no change.
   struct Watched {
     uint64_t version = 0;  // of the file with the aggregation
-    model::FileSet files;
-    PartsPtr parts;  // null if one is missing
-    uint64_t first = 0;
+    std::shared_ptr<const ReadSet> reads;
     uint64_t change = 0;
     Clock::time_point good_until;
   };
@@ -95,18 +88,11 @@ class AggregatingHierarchy final : public Hierarchy {
     return !node.is_group() && node.source && IsAggregation(node.attributes());
   }
 
-  Clock::time_point GoodUntil() const {
+  // The change since the first look.
+  uint64_t NoteLook(uint64_t look, Watched& watched) const REQUIRES(mutex_) {
     constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24);
-    return Clock::now() + std::min(options_.search_holds, kLongest);
-  }
-
-  Result<PartsPtr> PartsOf(const model::FileSet& files) const {
-    NDLFS_TRY(auto stores, ndl::PartStores::Make(source_, path_, options_));
-    return ndl::PartSet::Make(std::move(stores), files, false);
-  }
-
-  static uint64_t LookAt(const Result<PartsPtr>& parts) {
-    return parts ? (*parts)->Fingerprint() : std::hash<std::string>()(parts.error().message());
+    watched.good_until = Clock::now() + std::min(options_.search_holds, kLongest);
+    return watched.change = look ^ watched.reads->Fingerprint();
   }
 
   Result<NodePtr> LoadAggregation(std::string_view path, NodePtr variable) const {
@@ -151,17 +137,17 @@ class AggregatingHierarchy final : public Hierarchy {
 
   Result<PartsPtr> Watch(std::string_view path, const model::FileSet& files) const {
     NDLFS_TRY(const uint64_t version, file_->Version(path));
-    auto parts = PartsOf(files);
-    const uint64_t look = LookAt(parts);
-    const model::MutexLock lock(mutex_);
-    Watched& watched = watched_[std::string(path)];
-    if (watched.version != version) watched.first = look;
-    watched.version = version;
-    watched.files = files;
-    watched.parts = parts.value_or(nullptr);
-    watched.change = look ^ watched.first;
-    watched.good_until = GoodUntil();
-    return parts;
+    NDLFS_TRY(auto stores, ndl::PartStores::Make(source_, path_, options_));
+    NDLFS_TRY(const auto paths, stores->Expand(files));
+    const auto reads = std::make_shared<const ReadSet>(ndl::LookAtParts(source_, paths));
+    {
+      const model::MutexLock lock(mutex_);
+      Watched& watched = watched_[std::string(path)];
+      if (watched.reads == nullptr || watched.version != version) watched.reads = reads;
+      watched.version = version;
+      NoteLook(reads->Fingerprint(), watched);
+    }
+    return ndl::PartSet::Make(std::move(stores), files, false);
   }
 
   void Describe(std::string_view path, const std::vector<std::string>& dimensions,

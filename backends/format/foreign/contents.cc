@@ -157,13 +157,7 @@ class Contents::StoreOfHeader final : public Hierarchy {
   }
 
   Result<uint64_t> Version(std::string_view) const override {
-    std::vector<std::optional<ValueInfo>> stamps;
-    for (const Watched& watched : contents_.watched_) {
-      NDLFS_TRY(auto stamp, watched.store->Stat(watched.key),
-                watched.store->Describe(watched.key));
-      stamps.push_back(std::move(stamp));
-    }
-    return HashVersions(stamps);
+    return FingerprintNow(contents_.reads_);
   }
 
   uint64_t held_bytes() const override { return held_; }
@@ -174,9 +168,10 @@ class Contents::StoreOfHeader final : public Hierarchy {
   uint64_t held_ = 0;
 };
 
-Contents::Contents(std::shared_ptr<const Store> header) : root_(std::make_shared<Node>()) {
+Contents::Contents(std::shared_ptr<const Store> header)
+    : header_(std::move(header)), root_(std::make_shared<Node>()) {
   root_->entity = model::Group();
-  Watch(std::move(header), "");
+  Watch(header_, "");
 }
 
 void Contents::AddAttribute(model::Attribute attribute) {
@@ -188,10 +183,6 @@ void Contents::AddAttribute(model::Attribute attribute) {
 
 void Contents::AddAttributes(const std::vector<model::Attribute>& attributes) {
   for (const auto& attribute : attributes) AddAttribute(attribute);
-}
-
-void Contents::Watch(std::shared_ptr<const Store> store, std::string key) {
-  watched_.push_back({std::move(store), std::move(key)});
 }
 
 std::string Contents::FreeName(std::string_view name) {
@@ -255,9 +246,7 @@ Result<void> Contents::AddArray(const DescribedArray& array,
 }
 
 Result<std::shared_ptr<const Hierarchy>> Contents::MakeHierarchy(std::string_view format) && {
-  const Watched& header = watched_.front();
-  NDLFS_TRY(const auto value, header.store->Get(header.key, 0, {.range = {0, 0}}),
-            header.store->Describe(header.key));
+  NDLFS_TRY(const auto value, header_->Get("", 0, {.range = {0, 0}}), header_->Describe(""));
   if (!value) return model::NotFound("the file is gone");
   root_->mtime_ns = value->info.modified_ns;
   for (const auto& [name, node] : children_) node->mtime_ns = value->info.modified_ns;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backends/format/hierarchy.h"
+#include "backends/store/read_set.h"
 #include "backends/store/store.h"
 #include "model/entities.h"
 #include "model/error.h"
@@ -88,7 +89,9 @@ class Contents {
   model::Result<void> AddArray(const DescribedArray& array,
                                model::Result<std::shared_ptr<const ArraySource>> source);
   // Makes the version of the hierarchy depend on the value at `key` as well.
-  void Watch(std::shared_ptr<const Store> store, std::string key);
+  void Watch(const std::shared_ptr<const Store>& store, std::string_view key) {
+    reads_.Add(store, key, ReadSet::Unknown());
+  }
   void AddNote(std::string note) { root_->notes.push_back(std::move(note)); }
 
   // Asks for the time of the header. It is read by now; so if the store is remote, this takes
@@ -100,15 +103,12 @@ class Contents {
   // Returns whether there are such coordinates now.
   bool AddCoordinates(const std::string& name, const Axis& axis);
 
-  struct Watched {
-    std::shared_ptr<const Store> store;
-    std::string key;
-  };
   class StoreOfHeader;
 
+  const std::shared_ptr<const Store> header_;
   std::shared_ptr<Node> root_;
   std::map<std::string, std::shared_ptr<Node>, std::less<>> children_;
-  std::vector<Watched> watched_;                   // the header first
+  ReadSet reads_;                                  // the header first
   std::set<std::string, std::less<>> attributes_;  // names
   std::map<std::string, Axis> axes_;               // axes whose coordinates were added, by name
   std::map<std::string, int> suffixes_;            // for names that were not free

@@ -16,6 +16,7 @@
 #include "backends/format/hdf5/node_builder.h"
 #include "backends/format/node_cache.h"
 #include "backends/store/file_name.h"
+#include "backends/store/read_set.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
 
@@ -63,7 +64,9 @@ class Hdf5Hierarchy final : public Hierarchy {
       : source_(std::move(source)),
         path_(std::move(path)),
         watch_(OpenOwn()),
-        options_(options) {}
+        options_(options) {
+    own_reads_->Add(watch_, "", ReadSet::Unknown());
+  }
 
   std::string_view format() const override { return "HDF5"; }
 
@@ -98,13 +101,8 @@ class Hdf5Hierarchy final : public Hierarchy {
   }
 
   Result<uint64_t> Version(std::string_view path) const override {
-    NDLFS_TRY(const auto stamp, watch_->Stat(""));
-    std::vector<std::optional<ValueInfo>> stamps = {stamp};
-    for (const auto& source : SourcesOf(path)) {
-      NDLFS_TRY(const auto source_stamp, source->Stat(""));
-      stamps.push_back(source_stamp);
-    }
-    return HashVersions(stamps);
+    const auto reads = ReadsOf(path);
+    return FingerprintNow(*reads);
   }
 
   // The file as it is now, opened.
@@ -428,34 +426,38 @@ class Hdf5Hierarchy final : public Hierarchy {
   }
 
   void Watch(const std::string& path, const std::vector<std::string>& sources) const {
-    std::vector<std::shared_ptr<const Store>> stores;
+    auto reads = std::make_shared<ReadSet>();
+    reads->Merge(*own_reads_);
     for (const std::string& name : sources) {
-      if (IsThisFile(name) || stores.size() == kWatchedSources) continue;
+      if (IsThisFile(name) || reads->size() > kWatchedSources) continue;
       const auto beneath = source_->Resolve(path_, name);
-      if (beneath) stores.push_back(source_->OpenFile(*beneath, Follow::kYes));
+      if (beneath) {
+        reads->Add(source_->OpenFile(*beneath, Follow::kYes), "", ReadSet::Unknown());
+      }
     }
     const model::MutexLock lock(mutex_);
-    sources_[path] = std::move(stores);
+    reads_[path] = std::move(reads);
   }
 
-  std::vector<std::shared_ptr<const Store>> SourcesOf(std::string_view path) const {
+  // The files that the object at `path` is made of.
+  std::shared_ptr<const ReadSet> ReadsOf(std::string_view path) const {
     const model::MutexLock lock(mutex_);
-    const auto found = sources_.find(WithoutSlash(path));
-    return found == sources_.end() ? std::vector<std::shared_ptr<const Store>>()
-                                   : found->second;
+    const auto found = reads_.find(WithoutSlash(path));
+    return found == reads_.end() ? own_reads_ : found->second;
   }
 
   const std::shared_ptr<const Source> source_;
   const std::string path_;
   const std::shared_ptr<const Store> watch_;
   const OpenOptions options_;
+  const std::shared_ptr<ReadSet> own_reads_ = std::make_shared<ReadSet>();
   mutable NodeCache nodes_;
 
   mutable model::Mutex mutex_;
   mutable std::optional<OpenedFile> opened_ GUARDED_BY(mutex_);
   mutable std::list<Listing> listings_ GUARDED_BY(mutex_);  // used last comes first
-  // The other files of virtual datasets that have been loaded.
-  mutable std::map<std::string, std::vector<std::shared_ptr<const Store>>, std::less<>> sources_
+  // Of virtual datasets that have been loaded: this file and their other files.
+  mutable std::map<std::string, std::shared_ptr<const ReadSet>, std::less<>> reads_
       GUARDED_BY(mutex_);
 };
 

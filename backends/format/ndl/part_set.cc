@@ -20,6 +20,7 @@ constexpr unsigned kThreads = 8;
 // have read.
 constexpr size_t kMostStats = 1000;
 constexpr size_t kSample = 100;
+constexpr size_t kSampleOfServer = 8;
 
 uint64_t Mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
@@ -28,6 +29,33 @@ uint64_t Mix(uint64_t hash, uint64_t word) {
 uint64_t Mix(uint64_t hash, std::string_view text) {
   return Mix(hash, std::hash<std::string_view>()(text));
 }
+
+// The files and directories of a source, by their paths, for looks alone.
+class PathsOfSource final : public Store {
+ public:
+  explicit PathsOfSource(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
+
+  // A directory has the time of its last change as its version.
+  Result<std::optional<ValueInfo>> Stat(std::string_view path) const override {
+    const auto status = source_->Stat(path, Follow::kYes).value_or(std::nullopt);
+    if (!status) return std::nullopt;
+    const auto changed = Generation::OfNumbers({static_cast<uint64_t>(status->mtime_ns)});
+    return ValueInfo{.generation = status->is_file() ? status->version : changed,
+                     .size = status->size,
+                     .modified_ns = status->mtime_ns};
+  }
+  Result<std::vector<StoreEntry>> List(std::string_view) const override {
+    return std::vector<StoreEntry>();
+  }
+  std::string Describe(std::string_view path) const override { return source_->Describe(path); }
+
+ private:
+  Result<std::optional<ReadResult>> DoRead(std::string_view path, const ReadOptions&,
+                                           const Reserve&) const override {
+    return model::Unsupported("{} is not read here", path);
+  }
+  const std::shared_ptr<const Source> source_;
+};
 
 // Sizes that were found in versions of files.
 class KnownSizes {
@@ -109,21 +137,24 @@ Result<size_t> PartSet::First() const {
   return static_cast<size_t>(found - is_present_.begin());
 }
 
+ReadSet LookAtParts(const std::shared_ptr<const Source>& source,
+                    std::span<const std::string> paths) {
+  const size_t most = source->looks_are_requests() ? kSampleOfServer
+                      : paths.size() > kMostStats  ? kSample
+                                                   : kMostStats;
+  const size_t step = std::max<size_t>(1, (paths.size() + most - 1) / most);
+  const auto files = std::make_shared<const PathsOfSource>(source);
+  ReadSet reads;
+  for (size_t i = 0; i < paths.size(); i += step) {
+    reads.Add(files, paths[i], VersionOf(*files->Stat(paths[i])));
+  }
+  return reads;
+}
+
 uint64_t PartSet::Fingerprint() const {
-  const Source& source = *stores_->source();
-  const bool looks_at_all = !source.looks_are_requests() && paths_.size() <= kMostStats;
-  const size_t most = source.looks_are_requests() ? 8 : kSample;
-  const size_t step = looks_at_all ? 1 : std::max<size_t>(1, (paths_.size() + most - 1) / most);
   uint64_t hash = 0;
   for (const std::string& path : paths_) hash = Mix(hash, path);
-  for (size_t i = 0; i < paths_.size(); i += step) {
-    const auto status = source.Stat(paths_[i], Follow::kYes);
-    const bool is_there = status && *status;
-    hash = Mix(hash, is_there ? 1 : 0);
-    if (is_there && (*status)->is_file()) hash = Mix(hash, (*status)->version.hash());
-    if (is_there) hash = Mix(hash, static_cast<uint64_t>((*status)->mtime_ns));
-  }
-  return hash;
+  return Mix(hash, LookAtParts(stores_->source(), paths_).Fingerprint());
 }
 
 std::optional<uint64_t> PartSet::Version() const {

@@ -5,17 +5,24 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backends/format/ndl/part_description.h"
 #include "backends/format/ndl/part_stores.h"
+#include "backends/store/read_set.h"
 #include "model/error.h"
 #include "model/mutex.h"
 #include "model/value_source.h"
 
 namespace ndlfs::backends::ndl {
+
+// Looks at the files or directories at `paths`; at a sample if there are more than 1000, or if
+// each look is a request. A part that cannot be looked at counts as absent.
+ReadSet LookAtParts(const std::shared_ptr<const Source>& source,
+                    std::span<const std::string> paths);
 
 // The parts of a join, by the names that were found. Thread-safe.
 class PartSet {
@@ -33,7 +40,7 @@ class PartSet {
   // The part that all others are compared with: the first one that is present. kNotFound if
   // there is none.
   model::Result<size_t> First() const;
-  // A number that changes if a part is replaced; of more than 1000 parts, it looks at a sample.
+  // A number that changes if LookAtParts() finds that a part was replaced.
   uint64_t Fingerprint() const;
   // The same for all parts, however many there are. nullopt if one of them is no file, or each
   // look at a file is a request.

@@ -268,6 +268,21 @@ TEST_F(StoreViewsTest, FileOfAGroupChangesWithTheNamesInIt) {
   EXPECT_THAT(Read("a.zarr/data.deep"), IsOkAnd("g late "));
 }
 
+TEST_F(StoreViewsTest, FileOfAGroupIsFoundAgainWithoutAListingAsLongAsTheLastOneIsFresh) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddArray("/t", "abc");
+  ASSERT_THAT(Find("a.zarr/data.all"), IsOk());
+  const int listed = store.listed;
+  ASSERT_THAT(Find("a.zarr/data.all"), IsOk());
+  EXPECT_EQ(store.listed, listed);
+  Pass(std::chrono::seconds(2));
+  ASSERT_THAT(Find("a.zarr/data.all"), IsOk());
+  EXPECT_EQ(store.listed, listed + 1);
+  ASSERT_THAT(Find("a.zarr/data.all"), IsOk());
+  EXPECT_EQ(store.listed, listed + 1) << "the look at the unchanged names is fresh";
+}
+
 TEST_F(StoreViewsTest, FileOfAGroupThatCannotBeMadeIsNotThereAndErrorsSayWhy) {
   FakeStore& store = AddDirectoryStore("a.zarr");
   store.AddGroup("/");

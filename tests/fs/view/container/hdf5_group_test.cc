@@ -13,6 +13,7 @@
 #include "cache/chunk_cache.h"
 #include "fs/view/all_views.h"
 #include "fs/view/container/hdf5_types.h"
+#include "fs/view/container/views.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
 

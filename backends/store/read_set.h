@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "backends/store/store.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// What was asked of stores, and what they answered: the version of each value, or that there is
+// none, and the names below each prefix. What was made of the answers is the same as long as
+// the stores give the same answers.
+//
+// Not thread-safe.
+class ReadSet {
+ public:
+  using Version = std::optional<Generation>;  // nullopt: no value
+  struct Read {
+    std::shared_ptr<const Store> store;
+    std::string key;          // or prefix
+    bool is_listing = false;  // `version` is that of the names below a prefix
+    Version version;
+  };
+  // The version of a value that nobody has asked for yet: it differs from all others.
+  static Version Unknown() { return Generation(); }
+
+  ReadSet() = default;
+  ~ReadSet();
+  ReadSet(ReadSet&& other) noexcept;
+  ReadSet& operator=(ReadSet&&) = delete;
+
+  // Notes an answer, unless one is noted for `key` already.
+  void Add(const std::shared_ptr<const Store>& store, std::string_view key, Version version);
+  void AddListing(const std::shared_ptr<const Store>& store, std::string_view prefix,
+                  std::span<const StoreEntry> entries);
+  // Adds all of `other`.
+  void Merge(const ReadSet& other);
+  // Whether one more answer fits into the memory for all sets of the process, which have
+  // 131,072 together. Each may have 64 anyhow. To be asked before Add() of what may be many.
+  bool has_room() const;
+
+  // The noted version of a value; null if there is none.
+  const Version* Find(const std::shared_ptr<const Store>& store, std::string_view key) const;
+  size_t size() const { return versions_.size(); }
+  bool empty() const { return versions_.empty(); }
+  // In the order in which the stores came, and of their keys.
+  std::vector<Read> reads() const;
+  // Half of them are the first ones, half of them the last. `count` must not be more than
+  // size().
+  std::vector<Read> Ends(size_t count) const;
+
+  // A number for all reads. Two sets to which the same was added have the same one, if the
+  // stores came in the same order.
+  uint64_t Fingerprint() const;
+
+ private:
+  using Key = std::tuple<size_t, bool, std::string>;  // the store, is_listing, key
+  using Versions = std::map<Key, Version>;
+
+  void Add(const std::shared_ptr<const Store>& store, bool is_listing, std::string_view key,
+           Version version);
+  Read ReadOf(const Versions::value_type& noted) const;
+
+  std::vector<std::shared_ptr<const Store>> stores_;
+  std::map<const Store*, size_t> places_;  // in stores_
+  Versions versions_;
+};
+
+// So many values are asked for together; the first that has changed ends a look. Of more reads
+// a sample is looked at first: a program that writes a store again writes many values.
+inline constexpr size_t kReadsAtOnce = 1024;
+inline constexpr size_t kReadSample = 64;
+
+// How an answer differs from the noted one.
+struct ReadChange {
+  int64_t modified_ns = 0;  // ValueInfo::modified_ns of the value now; 0 if it is gone
+};
+
+// Asks the stores again, and ends with the first answer that has changed. nullopt if none has.
+// An error where a store cannot tell.
+model::Result<std::optional<ReadChange>> FindChange(std::span<const ReadSet::Read> reads);
+
+// The Fingerprint() of `set` with the answers that the stores give now.
+model::Result<uint64_t> FingerprintNow(const ReadSet& set);
+
+// A number for versions, one after the other: FNV-1a over 64-bit words, with a final mix. Equal
+// versions give equal numbers, different ones as good as never.
+class VersionHash {
+ public:
+  void Add(uint64_t word) { hash_ = (hash_ ^ word) * 0x00000100000001b3u + (hash_ >> 29); }
+  void Add(const ReadSet::Version& version) {
+    Add(uint64_t{version.has_value()});
+    if (version) Add(version->hash());
+  }
+  uint64_t value() const { return hash_ ^ (hash_ >> 32); }
+
+ private:
+  uint64_t hash_ = 0xcbf29ce484222325u;
+};
+
+inline ReadSet::Version VersionOf(const std::optional<ValueInfo>& info) {
+  return info ? ReadSet::Version(info->generation) : std::nullopt;
+}
+
+}  // namespace ndlfs::backends

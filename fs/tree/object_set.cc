@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "fs/tree/object_set.h"
+
+#include <algorithm>
+
+#include "fs/tree/inode_table.h"
+#include "fs/tree/later_elements.h"
+#include "fs/tree/mounted_store.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Result;
+using Kind = ObjectSet::Kind;
+
+Result<uint64_t> AskVersion(MountedStore& store, const backends::Hierarchy& hierarchy,
+                            const std::string& path, Kind kind) {
+  switch (kind) {
+    case Kind::kMetadata:
+      return hierarchy.Version(path);
+    case Kind::kNames:
+      return hierarchy.List(path).map(&HashNames);
+    case Kind::kData:
+    case Kind::kAbsent:
+      break;
+  }
+  return store.Get(path).map([](const EntityPtr& entity) { return entity->generation; });
+}
+
+// 0 where nothing is there that has a version.
+Result<uint64_t> VersionNow(MountedStore& store, const backends::Hierarchy& hierarchy,
+                            const std::string& path, Kind kind) {
+  auto version = AskVersion(store, hierarchy, path, kind);
+  if (!version && !version.error().is_momentary()) return 0;
+  return version;
+}
+
+// Parts are held so that they keep their generation. A group has its version, which is as good
+// without chunks, and so has an array as long as none of its chunks was read. Of two arrays
+// that need each other, one holds the other.
+bool IsHeld(const Entity& entity, const Entity* owner) {
+  return !entity.is_group() && owner != nullptr &&
+         (owner->is_group() || entity.path < owner->path);
+}
+
+}  // namespace
+
+Result<bool> ObjectSet::IsUnchanged(MountedStore& store) const {
+  NDLFS_TRY(const auto hierarchy, store.Hierarchy());
+  const Freshness::Time looked_at = store.looked_at();
+  const bool is_fresh = store.services().freshness.Holds(looked_at_);
+  const auto is_same = [&](const std::string& path, Kind kind,
+                           uint64_t version) -> Result<bool> {
+    if (is_fresh && kind != Kind::kData) return true;
+    NDLFS_TRY(const uint64_t now, VersionNow(store, *hierarchy, path, kind));
+    return now == version;
+  };
+  for (const Array& array : arrays_) {
+    const EntityPtr held = array.later ? array.later->entity() : array.entity;
+    NDLFS_TRY(const bool same,
+              held ? is_same(held->path, Kind::kData, held->generation)
+                   : is_same(array.later->path(), Kind::kMetadata, array.later->version()));
+    if (!same) return false;
+  }
+  for (const Part& part : parts_) {
+    NDLFS_TRY(const bool same, is_same(part.path, part.kind, part.version));
+    if (!same) return false;
+  }
+  if (!is_fresh) looked_at_ = looked_at;
+  return true;
+}
+
+bool ObjectSet::HasOtherMetadata(
+    MountedStore& store, const std::weak_ptr<const backends::Hierarchy>& loaded_from) const {
+  const auto is_other = [&](const std::string& path, uint64_t version) {
+    return store.HasOtherMetadata(loaded_from, path, version);
+  };
+  return std::ranges::any_of(
+             arrays_,
+             [&](const Array& array) {
+               return array.later ? is_other(array.later->path(), array.later->version())
+                                  : is_other(array.entity->path, array.entity->version);
+             }) ||
+         std::ranges::any_of(parts_, [&](const Part& part) {
+           return part.kind == Kind::kMetadata && is_other(part.path, part.version);
+         });
+}
+
+uint64_t ObjectSet::Hash(uint64_t seed) const {
+  for (const Array& array : arrays_) seed = HashNumber(seed, array.generation);
+  for (const Part& part : parts_) {
+    // The generation of an array tells its metadata, too.
+    seed = part.version == 0 ? HashPath(seed, part.path) : HashNumber(seed, part.version);
+  }
+  return seed;
+}
+
+backends::Permissions ObjectSet::CommonPermissionsWith(
+    backends::Permissions permissions) const {
+  for (const backends::Permissions& other : permissions_) {
+    permissions = CommonPermissions(permissions, other);
+  }
+  return permissions;
+}
+
+uint64_t ObjectSet::list_bytes() const {
+  uint64_t bytes = arrays_.size() * sizeof(Array);
+  for (const Part& part : parts_) bytes += sizeof(part) + part.path.size();
+  return bytes;
+}
+
+uint64_t ObjectSet::held_bytes() const {
+  return own_held_bytes_ + (later_held_bytes_ ? later_held_bytes_->load() : 0);
+}
+
+void ObjectNotes::Note(Kind kind, std::string_view path, uint64_t version) {
+  const model::MutexLock lock(mutex_);
+  if (!is_moved_) parts_.try_emplace({std::string(path), kind}, version);
+}
+
+void ObjectNotes::Note(EntityPtr entity) {
+  const model::MutexLock lock(mutex_);
+  if (is_moved_) return;
+  const auto [place, is_new] = entities_.try_emplace(entity->path, entity);
+  if (is_new) NoteFacts(*entity);
+}
+
+std::shared_ptr<const LaterElements> ObjectNotes::NoteForElements(
+    const std::shared_ptr<MountedStore>& store, const EntityPtr& entity, uint64_t size) {
+  auto later = std::make_shared<const LaterElements>(store, *entity, size, later_held_bytes_);
+  // What others have read of it tells whether it has changed.
+  if (entity->ledger->has_notes()) later->Hold(entity);
+  const model::MutexLock lock(mutex_);
+  if (is_moved_) return later;
+  const auto [place, is_new] =
+      later_.try_emplace(entity->path, Later{std::move(later), entity->generation});
+  if (is_new) {
+    NoteFacts(*entity);
+    later_bytes_ += entity->held_bytes;
+  }
+  return place->second.elements;
+}
+
+void ObjectNotes::NoteFacts(const Entity& entity) {
+  mtime_ns_ = std::max(mtime_ns_, entity.mtime_ns);
+  if (std::ranges::find(permissions_, entity.permissions) == permissions_.end()) {
+    permissions_.push_back(entity.permissions);
+  }
+}
+
+std::optional<Result<ObjectNotes::EntityPtr>> ObjectNotes::Known(
+    const std::string& path) const {
+  const model::MutexLock lock(mutex_);
+  if (const auto known = entities_.find(path); known != entities_.end()) return known->second;
+  if (parts_.contains({path, Kind::kAbsent})) return model::NotFound("{}", path);
+  return std::nullopt;
+}
+
+bool ObjectNotes::Contradicts(const Entity& entity) const {
+  const model::MutexLock lock(mutex_);
+  const auto known = later_.find(entity.path);
+  return known != later_.end() && known->second.elements->version() != entity.version;
+}
+
+void ObjectNotes::MoveTo(ObjectSet& set, const Entity* owner, Freshness::Time looked_at) {
+  const model::MutexLock lock(mutex_);
+  for (const auto& [path, entity] : entities_) {
+    if (IsHeld(*entity, owner)) {
+      set.arrays_.push_back({entity, nullptr, entity->generation});
+      set.own_held_bytes_ += entity->held_bytes;
+      continue;
+    }
+    parts_.try_emplace({path, Kind::kMetadata}, entity->version);
+    if (!entity->is_group()) parts_.try_emplace({path, Kind::kData}, entity->generation);
+  }
+  for (auto& [path, later] : later_) {
+    set.arrays_.push_back({nullptr, std::move(later.elements), later.generation});
+  }
+  set.parts_.reserve(parts_.size());
+  while (!parts_.empty()) {
+    auto part = parts_.extract(parts_.begin());
+    set.parts_.push_back({std::move(part.key().first), part.key().second, part.mapped()});
+  }
+  set.arrays_.shrink_to_fit();
+  set.permissions_ = std::move(permissions_);
+  set.mtime_ns_ = mtime_ns_;
+  set.most_held_bytes_ = set.own_held_bytes_ + later_bytes_;
+  set.later_held_bytes_ = later_held_bytes_;
+  set.looked_at_ = looked_at;
+  entities_.clear();
+  later_.clear();
+  is_moved_ = true;
+}
+
+}  // namespace ndlfs::fs
