@@ -43,7 +43,7 @@ void SpreadValues(ConstByteSpan bits, uint64_t count, std::span<T> out) {
   }
   while (i != 0) {
     i -= 8;
-    const unsigned byte = std::to_integer<unsigned>(bits[i / 8]);
+    const auto byte = std::to_integer<unsigned>(bits[i / 8]);
     if (byte == 0xff) {
       if (count == i + 8) return;  // all points before are there, too
       count -= 8;
