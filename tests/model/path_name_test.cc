@@ -7,6 +7,8 @@
 #include <random>
 #include <set>
 
+#include "model/reserved_names.h"
+
 namespace ndlfs::model {
 namespace {
 
