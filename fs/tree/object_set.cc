@@ -2,6 +2,7 @@
 #include "fs/tree/object_set.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fs/tree/inode_table.h"
 #include "fs/tree/later_elements.h"
@@ -27,12 +28,16 @@ Result<uint64_t> AskVersion(MountedStore& store, const backends::Hierarchy& hier
   return store.Get(path).map([](const EntityPtr& entity) { return entity->generation; });
 }
 
-// 0 where nothing is there that has a version.
+// 0 where nothing is there that has a version. Where nothing was, an error does not tell that
+// this is still so.
 Result<uint64_t> VersionNow(MountedStore& store, const backends::Hierarchy& hierarchy,
                             const std::string& path, Kind kind) {
   auto version = AskVersion(store, hierarchy, path, kind);
-  if (!version && !version.error().is_momentary()) return 0;
-  return version;
+  if (version) return version;
+  const bool is_told = kind == Kind::kAbsent
+                           ? version.error().code() == model::ErrorCode::kNotFound
+                           : !version.error().is_momentary();
+  return is_told ? Result<uint64_t>(0) : std::move(version);
 }
 
 // Parts are held so that they keep their generation. A group has its version, which is as good
