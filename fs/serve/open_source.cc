@@ -113,13 +113,30 @@ Result<const Scheme*> SchemeOf(const backends::Url& url) {
                             model::OneLine(url.scheme));
 }
 
+bool IsLocal(const backends::Url& url) { return url.scheme == "file"; }
+
+Result<std::vector<backends::Url>> AllowedPrefixes(const RemoteAccess& access) {
+  std::vector<backends::Url> prefixes;
+  for (const std::string& prefix : access.allow_urls) {
+    NDLFS_TRY(auto url, backends::ParseUrl(prefix), "--allow-urls");
+    prefixes.push_back(std::move(url));
+  }
+  return prefixes;
+}
+
+Result<SourcePtr> OpenLocalDirectory(const backends::Url& url) {
+  const auto path = backends::PercentDecode(url.path);
+  if (!path) return model::BadInput("{} is no path", model::Quote(url.path));
+  NDLFS_TRY(auto source, backends::LocalSource::Open(*path));
+  return source;
+}
+
 Result<ClientPtr> MakeClient(const RemoteAccess& access) {
   backends::HttpOptions options;
   options.timeout = access.timeout;
-  for (const std::string& prefix : access.allow_urls) {
-    NDLFS_TRY(auto url, backends::ParseUrl(prefix), "--allow-urls");
-    options.allow_urls.push_back(std::move(url));
-  }
+  NDLFS_TRY(options.allow_urls, AllowedPrefixes(access));
+  // No server may redirect to a file of this machine.
+  std::erase_if(options.allow_urls, &IsLocal);
   return std::make_shared<const backends::HttpClient>(
       backends::MakeCurlTransport({.max_requests = access.requests, .ca_file = access.ca_file}),
       std::move(options));
@@ -162,14 +179,15 @@ Result<void> AllowUrls(RemotePlace& place, const RemoteAccess& access,
   RemoteAccess of_targets = access;
   of_targets.token_file.clear();  // it is for the server of the source
   const auto open = [of_targets, client](const backends::Url& top) -> Result<SourcePtr> {
+    if (IsLocal(top)) return OpenLocalDirectory(top);
     NDLFS_TRY(const Scheme* scheme, SchemeOf(top));
     NDLFS_TRY(SourcePtr source, scheme->open(WholeText(top), of_targets, client));
     RemotePlace target = {std::move(source), "", nullptr};
     NDLFS_RETURN_IF_ERROR(AddBlockCache(target, of_targets));
     return target.source;
   };
-  place.source =
-      backends::MakeAllowedUrls(std::move(place.source), client->options().allow_urls, open);
+  NDLFS_TRY(auto prefixes, AllowedPrefixes(access));
+  place.source = backends::MakeAllowedUrls(std::move(place.source), std::move(prefixes), open);
   return {};
 }
 

@@ -48,8 +48,8 @@ size_t DimToSearch(const fb::ArrayNodeData& array, size_t rank) {
       from.push_back(manifest->extents()->Get(static_cast<unsigned>(dim))->from());
     }
     std::ranges::sort(from);
-    const auto rest = std::ranges::unique(from);
-    const size_t count = from.size() - rest.size();
+    from.erase(std::unique(from.begin(), from.end()), from.end());
+    const size_t count = from.size();
     if (count > most) {
       best = dim;
       most = count;

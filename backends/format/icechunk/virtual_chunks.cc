@@ -104,11 +104,15 @@ std::string VirtualChunks::PrefixToAllow(std::string_view url) const {
 Result<StoreKey> VirtualChunks::OpenFile(std::string_view url) const {
   const std::string name = Decoded(url.substr(kFileScheme.size()));
   const auto path = source_->Resolve(JoinKey(path_, "repo"), name);
-  if (!path || path->empty() || !CheckKey(*path)) {
-    return model::Unsupported("the virtual chunk {} is outside the source tree",
-                              model::Quote(url));
+  if (path && !path->empty() && CheckKey(*path)) return StoreKey{files_, *path};
+  if (const auto* opener = dynamic_cast<const UrlOpener*>(source_.get()); opener != nullptr) {
+    auto found = opener->FindUrl(url);
+    if (found || found.error().code() != model::ErrorCode::kUnsupported) return found;
   }
-  return StoreKey{files_, *path};
+  return model::Unsupported(
+      "the virtual chunk {} is outside the source tree; --allow-urls {} "
+      "allows it",
+      model::Quote(url), model::OneLine(PrefixToAllow(url)));
 }
 
 Result<StoreKey> VirtualChunks::Open(const std::string& url) const {

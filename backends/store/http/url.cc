@@ -33,6 +33,7 @@ std::string UsualPort(std::string_view scheme) {
 }
 
 constexpr std::string_view kS3Scheme = "s3://";
+constexpr std::string_view kFileScheme = "file://";
 
 constexpr unsigned kParseFlags = CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE;
 
@@ -99,6 +100,17 @@ int HexDigit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+// "file:///PATH", of this machine.
+model::Result<Url> ParseFileUrl(std::string_view text) {
+  Url url;
+  url.scheme = "file";
+  url.path = text.substr(kFileScheme.size());
+  if (!url.path.starts_with('/') || url.path.find('\0') != url.path.npos) {
+    return model::BadInput("{} is not file:///PATH", model::Quote(text));
+  }
+  return url;
+}
+
 }  // namespace
 
 std::string Url::origin() const {
@@ -119,6 +131,7 @@ std::string Url::ForMessages() const {
 model::Result<Url> ParseUrl(std::string_view text) {
   if (!LooksLikeUrl(text)) return model::BadInput("{} is no URL", model::Quote(text));
   if (text.starts_with(kS3Scheme)) return ParseS3Url(text);
+  if (text.starts_with(kFileScheme)) return ParseFileUrl(text);
   const Handle handle(curl_url(), &curl_url_cleanup);
   const CURLUcode code =
       curl_url_set(handle.get(), CURLUPART_URL, std::string(text).c_str(), kParseFlags);

@@ -31,7 +31,7 @@ struct Url {
   std::string ForMessages() const;
 };
 
-// kBadInput if `text` is no absolute URL with a host. Accepts any scheme. The message has no
+// kBadInput if `text` is no absolute URL with a host, or file:///PATH. Accepts any scheme. The message has no
 // user, password or query.
 model::Result<Url> ParseUrl(std::string_view text);
 

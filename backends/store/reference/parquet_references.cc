@@ -307,8 +307,8 @@ class ParquetReferenceStore final : public ReferenceStore {
     }
     auto in_directory = ResolveLocalUrl(*source_, JoinKey(path_, kMetadata), url);
     if (url.starts_with("/") || url.starts_with("file://")) {
-      if (!in_directory) return model::Propagate(in_directory.error());
-      return StoreKey{targets_, *std::move(in_directory)};
+      if (in_directory) return StoreKey{targets_, *std::move(in_directory)};
+      return FindOutside(*source_, url, std::move(in_directory).error());
     }
     // kerchunk writes whole paths. GDAL takes others relative to the table.
     const auto beside_table = ResolveLocalUrl(*source_, JoinKey(path_, table), url);

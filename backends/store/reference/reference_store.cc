@@ -279,8 +279,9 @@ class JsonReferenceStore final : public ReferenceStore {
       if (opener != nullptr) return opener->FindUrl(url);
       return model::Unsupported("the remote reference {}", model::Quote(url));
     }
-    NDLFS_TRY(std::string path, ResolveLocalUrl(*source_, path_, url));
-    return StoreKey{targets_, std::move(path)};
+    auto path = ResolveLocalUrl(*source_, path_, url);
+    if (path) return StoreKey{targets_, *std::move(path)};
+    return FindOutside(*source_, url, std::move(path).error());
   }
 
   const std::shared_ptr<const Source> source_;

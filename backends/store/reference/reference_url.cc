@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/store/reference/reference_url.h"
 
+#include <utility>
+
 #include "backends/store/keys.h"
 
 namespace ndlfs::backends::kerchunk {
@@ -25,6 +27,16 @@ model::Result<std::string> ResolveLocalUrl(const Source& source, std::string_vie
     return model::BadInput("{} is no path of a file", model::Quote(url));
   }
   return *std::move(path);
+}
+
+model::Result<StoreKey> FindOutside(const Source& source, std::string_view url,
+                                    model::Error refusal) {
+  const auto* opener = dynamic_cast<const UrlOpener*>(&source);
+  if (opener != nullptr && url.starts_with(kFileScheme)) {
+    auto found = opener->FindUrl(url);
+    if (found || found.error().code() != model::ErrorCode::kUnsupported) return found;
+  }
+  return model::Propagate(std::move(refusal));
 }
 
 }  // namespace ndlfs::backends::kerchunk

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "backends/store/source.h"
+#include "backends/store/url_opener.h"
 #include "model/error.h"
 
 namespace ndlfs::backends::kerchunk {
@@ -16,5 +17,10 @@ bool IsRemote(std::string_view url);
 // kUnsupported if it is outside the source tree.
 model::Result<std::string> ResolveLocalUrl(const Source& source, std::string_view file_path,
                                            std::string_view url);
+
+// The file behind a URL that ResolveLocalUrl() has refused with `refusal`, if it is a file://
+// URL that the user allows; else `refusal`.
+model::Result<StoreKey> FindOutside(const Source& source, std::string_view url,
+                                    model::Error refusal);
 
 }  // namespace ndlfs::backends::kerchunk
