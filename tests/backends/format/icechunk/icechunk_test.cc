@@ -340,10 +340,10 @@ std::string Config(const std::vector<std::pair<std::string, std::string>>& conta
   flexbuffers::Builder builder;
   builder.Map([&] {
     builder.Map("virtual_chunk_containers", [&] {
-      for (const auto& [name, url] : containers) {
-        builder.Map(name.c_str(), [&] {
-          builder.String("name", name);
-          if (!url.empty()) builder.String("url_prefix", url);
+      for (const auto& container : containers) {
+        builder.Map(container.first.c_str(), [&] {
+          builder.String("name", container.first);
+          if (!container.second.empty()) builder.String("url_prefix", container.second);
         });
       }
     });

@@ -13,6 +13,7 @@
 #include "backends/detection.h"
 #include "backends/format/kerchunk/kerchunk.h"
 #include "backends/store/local/local_source.h"
+#include "tests/support/python.h"
 #include "tests/support/read_array.h"
 #include "tests/support/reference_tables.h"
 #include "tests/support/result.h"
