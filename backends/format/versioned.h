@@ -13,7 +13,9 @@ namespace ndlfs::backends {
 struct VersionNames {
   std::vector<std::string> branches;   // sorted
   std::vector<std::string> tags;       // sorted
-  std::vector<std::string> snapshots;  // of the history of the open version, the newest first
+  // Those of the history of the open version, the newest first; then those that only other
+  // branches and tags lead to.
+  std::vector<std::string> snapshots;
 };
 
 // A capability of a Hierarchy (by dynamic_cast) whose store has versions: see OpenOptions::ref.

@@ -434,6 +434,7 @@ model::Result<MountedStore::FolderLook> MountedStore::LookAtFolder(std::string_v
 }
 
 MountedStore::Seen MountedStore::Find(std::string_view path) {
+  const bool is_settled = IsSettled();
   model::MutexLock lock(mutex_);
   const auto* known = known_.Find(path);
   if (known == nullptr) return {};
@@ -441,7 +442,7 @@ MountedStore::Seen MountedStore::Find(std::string_view path) {
   const auto looked_at = known->note;
   const bool holds = entity && entity->is_transient
                          ? services_.freshness.HoldsFailure(looked_at)
-                         : services_.freshness.Holds(looked_at);
+                         : is_settled || services_.freshness.Holds(looked_at);
   const bool fresh = entity && holds && !(entity->ledger && entity->ledger->has_changed());
   return {std::move(entity), fresh};
 }
