@@ -14,6 +14,7 @@ namespace ndlfs::model {
 
 inline constexpr std::string_view kDocumentFileName = ".ndl.yaml";
 inline constexpr std::string_view kSourceLinkName = ".source";
+inline constexpr std::string_view kVersionsFolderName = ".versions";
 inline constexpr std::string_view kErrorFileName = "error.txt";
 inline constexpr std::string_view kPageFileName = "index.html";
 inline constexpr std::string_view kPreviewFileName = "preview.png";
@@ -21,8 +22,8 @@ inline constexpr std::string_view kThumbnailFileName = "thumbnail.png";
 inline constexpr std::string_view kTableFileName = "table.csv";
 
 inline constexpr std::array kReservedFileNames = {
-    kDocumentFileName, kSourceLinkName,    kErrorFileName, kPageFileName,
-    kPreviewFileName,  kThumbnailFileName, kTableFileName};
+    kDocumentFileName, kSourceLinkName,  kVersionsFolderName, kErrorFileName,
+    kPageFileName,     kPreviewFileName, kThumbnailFileName,  kTableFileName};
 
 // What the names of files with data begin with, before a dot or a slice: "data.npy",
 // "values[0].raw". Names that go on so are reserved, whether there is such a file or not.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/error.h"
@@ -12,7 +13,9 @@ namespace ndlfs::backends {
 struct VersionNames {
   std::vector<std::string> branches;   // sorted
   std::vector<std::string> tags;       // sorted
-  std::vector<std::string> snapshots;  // of the history of the open version, the newest first
+  // Those of the history of the open version, the newest first; then those that only other
+  // branches and tags lead to.
+  std::vector<std::string> snapshots;
 };
 
 // A capability of a Hierarchy (by dynamic_cast) whose store has versions: see OpenOptions::ref.
@@ -24,6 +27,13 @@ class Versioned {
   virtual model::Result<std::string> Log() const = 0;
   // The same as names, of which there are a bounded number.
   virtual model::Result<VersionNames> Names() const = 0;
+  // Whether `ref` (as OpenOptions::ref) leads to a version. kNotFound if it does not, and
+  // kBadInput if it may have done so before: the message says what became of it. Asks the store
+  // anew.
+  virtual model::Result<void> Check(const std::string& ref) const = 0;
+  // What OpenOptions::ref calls the version that was current at `time`, in the history of the
+  // branch that is open, or of the version that was opened. kNotFound if `time` is no time.
+  virtual model::Result<std::string> RefAt(std::string_view time) const = 0;
 };
 
 }  // namespace ndlfs::backends

@@ -43,14 +43,30 @@ model::Result<std::shared_ptr<MountedStore>> Catalog::OfCaller(
   if (!status) return model::HasChanged(store->path());
   const uint64_t denials = backends::CallerScope::denials();
   NDLFS_TRY(auto own, Find(store->path(), *status));
+  if (own && !store->version().ref.empty()) return FindVersion(own, store->version());
   if (own) return own;
   if (backends::CallerScope::denials() != denials) return model::IoError(EACCES, store->path());
   return model::HasChanged(store->path());
 }
 
-std::string Catalog::KeyOf(const std::string& path) {
+std::shared_ptr<MountedStore> Catalog::FindVersion(const std::shared_ptr<MountedStore>& store,
+                                                   const StoreVersion& version) {
+  const backends::FileStatus status = store->status();
+  std::string key = KeyOf(store->path(), version.ref);
+  model::MutexLock lock(mutex_);
+  const auto* known = known_.Find(key);
+  auto found = known != nullptr ? known->object.lock() : nullptr;
+  if (found) return found;
+  found = std::make_shared<MountedStore>(services_, store->path(), status, version);
+  known_.Put(std::move(key), found, {status.version, services_.freshness.Now()});
+  return found;
+}
+
+std::string Catalog::KeyOf(const std::string& path, const std::string& ref) {
   const uint64_t caller = backends::CallerScope::CurrentId();
-  return caller == 0 ? path : path + '\0' + std::to_string(caller);
+  std::string key = caller == 0 ? path : path + '\0' + std::to_string(caller);
+  if (!ref.empty()) key += '\0' + ref;
+  return key;
 }
 
 bool Catalog::IsKnownPlain(const backends::FileStatus& status) const {

@@ -27,9 +27,14 @@ class Catalog {
   model::Result<std::shared_ptr<MountedStore>> Find(const std::string& path,
                                                     const backends::FileStatus& status);
 
-  // The store at the path of `store`, as the current caller sees it; another caller may have
-  // found `store`. kStale if there is none for this caller, and kDenied if the caller may not
-  // find out.
+  // The given version of the store at the path of `store`, which has versions. Costs nothing,
+  // and opens nothing.
+  std::shared_ptr<MountedStore> FindVersion(const std::shared_ptr<MountedStore>& store,
+                                            const StoreVersion& version);
+
+  // The store at the path of `store`, and the version of `store`, as the current caller sees
+  // it; another caller may have found `store`. kStale if there is none for this caller, and
+  // kDenied if the caller may not find out.
   model::Result<std::shared_ptr<MountedStore>> OfCaller(
       const std::shared_ptr<MountedStore>& store);
 
@@ -54,8 +59,8 @@ class Catalog {
     Freshness::Time detected;
   };
 
-  // The key of `path` for the current caller.
-  static std::string KeyOf(const std::string& path);
+  // The key of a version of the store at `path` for the current caller.
+  static std::string KeyOf(const std::string& path, const std::string& ref = {});
   std::shared_ptr<MountedStore> FindKnown(const std::string& path,
                                           const backends::FileStatus& status) const;
   // Whether any later change will show in the status of the file, however coarse the clock of

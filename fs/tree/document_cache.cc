@@ -107,9 +107,7 @@ model::Result<DocumentPtr> Write(const DocumentWriter& writer,
     notes.Note(ObjectSet::Kind::kData, array, (*entity)->generation);
     return (*entity)->reader;
   };
-  const std::string store_path = store->Describe();
-  const auto store_name = std::string_view(store_path).substr(store_path.rfind('/') + 1);
-  NDLFS_TRY(auto text, writer(traced, store_name, path, reader_of,
+  NDLFS_TRY(auto text, writer(traced, store->place()->name, path, reader_of,
                               [&](const model::Error& error) { refusals.Add(error); }));
   if (refusals.passing()) return model::Propagate(*refusals.passing());
   // On a mount for others a document tells of all that there is, or of nothing: what it leaves

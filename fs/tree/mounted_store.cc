@@ -102,27 +102,65 @@ std::function<backends::FileLook(const std::string&, bool)> DetectIn(
 }
 
 static StorePlace PlaceOf(const StoreServices& services, const std::string& path,
-                          bool is_directory) {
+                          bool is_directory, const std::string& version) {
   const bool is_root = path == services.only_store;
   // The folder of a store at the top of the mount is called as the source is.
   const bool is_at_top = path.find('/') == std::string::npos;
   const std::string around =
       is_at_top ? services.source->name() : path.substr(0, path.rfind('/'));
-  return {.name = std::string(model::BaseName(services.source->Describe(path))),
-          .folder = is_root ? services.mount_point : services.mount_point + '/' + path,
-          .is_root = is_root,
-          .around = std::string(model::BaseName(around)),
-          .is_directory = is_directory};
+  StorePlace place{.name = std::string(model::BaseName(services.source->Describe(path))),
+                   .folder = is_root ? services.mount_point : services.mount_point + '/' + path,
+                   .is_root = is_root,
+                   .around = std::string(model::BaseName(around)),
+                   .is_directory = is_directory};
+  if (version.empty()) return place;
+  place.folder += '/' + version;
+  place.is_root = false;
+  place.around = model::BaseName(model::ParentPath(version));
+  return place;
 }
 
-MountedStore::MountedStore(StoreServices& services, std::string path, const FileStatus& status)
+MountedStore::MountedStore(StoreServices& services, std::string path, const FileStatus& status,
+                           StoreVersion version)
     : services_(services),
       path_(std::move(path)),
       is_directory_(status.is_directory()),
-      place_(std::make_shared<const StorePlace>(PlaceOf(services, path_, is_directory_))),
+      version_(std::move(version)),
+      place_(std::make_shared<const StorePlace>(
+          PlaceOf(services, path_, is_directory_, version_.folder))),
       status_(status) {}
 
-std::string MountedStore::Describe() const { return services_.source->Describe(path_); }
+std::string MountedStore::Describe() const {
+  std::string text = services_.source->Describe(path_);
+  if (!version_.folder.empty()) text += '/' + version_.folder;
+  return text;
+}
+
+// On a mount for others, the caller may have lost the permission.
+bool MountedStore::IsSettled() const {
+  if (!version_.is_fixed || is_shared()) return false;
+  model::MutexLock lock(mutex_);
+  return hierarchy_ != nullptr;
+}
+
+std::shared_ptr<const backends::VersionNames> MountedStore::KnownVersions() const {
+  model::MutexLock lock(mutex_);
+  return services_.freshness.Holds(names_asked_at_) ? version_names_ : nullptr;
+}
+
+model::Result<std::shared_ptr<const backends::VersionNames>> MountedStore::Versions() {
+  if (auto known = KnownVersions()) return known;
+  NDLFS_TRY(const HierarchyPtr hierarchy, Hierarchy());
+  const auto* versioned = dynamic_cast<const backends::Versioned*>(hierarchy.get());
+  if (versioned == nullptr) return model::NotFound("{}: versions", Describe());
+  const auto now = services_.freshness.Now();
+  NDLFS_TRY(backends::VersionNames found, versioned->Names(), Describe());
+  auto names = std::make_shared<const backends::VersionNames>(std::move(found));
+  model::MutexLock lock(mutex_);
+  version_names_ = names;
+  names_asked_at_ = now;
+  return names;
+}
 
 FileStatus MountedStore::status() const {
   model::MutexLock lock(mutex_);
@@ -191,9 +229,10 @@ model::Result<HierarchyPtr> MountedStore::Hierarchy() {
 }
 
 std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
+  const bool is_settled = IsSettled();
   model::MutexLock lock(mutex_);
   if (hierarchy_) {
-    if (services_.freshness.Holds(looked_at_)) return hierarchy_;
+    if (is_settled || services_.freshness.Holds(looked_at_)) return hierarchy_;
   } else if (open_error_) {
     const bool is_transient = open_error_->is_transient();
     if (is_transient ? services_.freshness.HoldsFailure(looked_at_)
@@ -283,8 +322,13 @@ model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
     const bool is_denied = is_shared() && backends::CallerScope::denials() != denials;
     return is_denied ? IoError(EACCES, path_) : model::HasChanged(path_);
   }
-  auto opened =
-      backends::OpenDetected(*format, services_.source, path_, services_.open_options);
+  backends::OpenOptions options = services_.open_options;
+  if (!version_.ref.empty()) options.ref = version_.ref;
+  auto opened = backends::OpenDetected(*format, services_.source, path_, options);
+  // The version is gone. A lookup of its name says so.
+  const bool has_gone =
+      !opened && !version_.ref.empty() && opened.error().code() == model::ErrorCode::kNotFound;
+  if (has_gone) return model::HasChanged(Describe());
   // Neither is about the store.
   if (!opened && (IsStale(opened.error()) || IsCancelled(opened.error()))) {
     return model::Propagate(opened.error());
@@ -398,6 +442,7 @@ model::Result<MountedStore::FolderLook> MountedStore::LookAtFolder(std::string_v
 }
 
 MountedStore::Seen MountedStore::Find(std::string_view path) {
+  const bool is_settled = IsSettled();
   model::MutexLock lock(mutex_);
   const auto* known = known_.Find(path);
   if (known == nullptr) return {};
@@ -405,7 +450,7 @@ MountedStore::Seen MountedStore::Find(std::string_view path) {
   const auto looked_at = known->note;
   const bool holds = entity && entity->is_transient
                          ? services_.freshness.HoldsFailure(looked_at)
-                         : services_.freshness.Holds(looked_at);
+                         : is_settled || services_.freshness.Holds(looked_at);
   const bool fresh = entity && holds && !(entity->ledger && entity->ledger->has_changed());
   return {std::move(entity), fresh};
 }
@@ -506,9 +551,10 @@ void MountedStore::AddData(Entity& entity, const Entity* before, Freshness::Time
 
 // An entity that has changed, `before`, has failed with other bytes.
 void MountedStore::AddLedger(Entity& entity, const Entity* before, Freshness::Time asked_at) {
-  entity.BeginLedger(services_.failures,
-                     path_ + '\0' + std::to_string(caller_id()) + '\0' + entity.path,
-                     before == nullptr);
+  entity.BeginLedger(
+      services_.failures,
+      path_ + '\0' + version_.ref + '\0' + std::to_string(caller_id()) + '\0' + entity.path,
+      before == nullptr);
   if (entity.version == 0 || services_.freshness.immutable()) return;
   entity.ledger->Watch(
       [store = weak_from_this(), hierarchy = entity.loaded_from, path = entity.path,

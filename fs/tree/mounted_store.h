@@ -20,6 +20,7 @@
 
 #include "backends/detection.h"
 #include "backends/format/hierarchy.h"
+#include "backends/format/versioned.h"
 #include "backends/store/caller.h"
 #include "backends/store/permissions.h"
 #include "backends/store/source.h"
@@ -93,6 +94,14 @@ class Entity {
 };
 using EntityPtr = std::shared_ptr<const Entity>;
 
+// Which version of its store a MountedStore shows: that of StoreServices::open_options, or, if
+// `ref` is not empty, this one.
+struct StoreVersion {
+  std::string ref = {};     // as OpenOptions::ref
+  std::string folder = {};  // its place in the folder of the store: ".versions/tags/v1"
+  bool is_fixed = false;    // always leads to the same contents
+};
+
 class MountedStore;
 
 // The state that all stores of a mount share. Must outlive them.
@@ -147,17 +156,19 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
  public:
   // `status` is that of the file or directory at `path`; its format has just
   // been detected. Opens nothing.
-  MountedStore(StoreServices& services, std::string path, const backends::FileStatus& status);
+  MountedStore(StoreServices& services, std::string path, const backends::FileStatus& status,
+               StoreVersion version = {});
 
   const StoreServices& services() const { return services_; }
   // The path in the source; "" is the source itself.
   const std::string& path() const { return path_; }
   bool is_directory() const { return is_directory_; }
+  const StoreVersion& version() const { return version_; }
   // Whether users other than the one who mounts read the store.
   bool is_shared() const { return services_.open_options.shared; }
   // The id of the caller whose store this is; 0 if all callers share it.
   uint64_t caller_id() const { return caller_ ? caller_->id : 0; }
-  // The name of the store in messages.
+  // The name of the store in messages, with the folder of its version.
   std::string Describe() const;
   // The place where people find it.
   std::shared_ptr<const StorePlace> place() const { return place_; }
@@ -178,6 +189,14 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   model::Result<HierarchyPtr> Hierarchy();
   // "Zarr v3", or "" while the store is not open.
   std::string format() const;
+  // Whether the store is open, and will not be looked at again: see StoreVersion::is_fixed.
+  bool IsSettled() const EXCLUDES(mutex_);
+
+  // The names of all versions, not older than Freshness allows. kNotFound if the store has no
+  // versions; errors of Hierarchy().
+  model::Result<std::shared_ptr<const backends::VersionNames>> Versions();
+  // The same if they need not be asked for; otherwise null.
+  std::shared_ptr<const backends::VersionNames> KnownVersions() const EXCLUDES(mutex_);
 
   // The entity at an NDL path; kNotFound if there is none. An object that
   // cannot be loaded is an entity with problems. Other errors are those of
@@ -259,6 +278,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   StoreServices& services_;
   const std::string path_;
   const bool is_directory_;
+  const StoreVersion version_;
   const std::shared_ptr<const StorePlace> place_;
   // Keeps the caller's id in use, so that the caller finds this store again, and no other
   // caller does.
@@ -279,6 +299,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   };
   Detected detected_ GUARDED_BY(mutex_);  // until the store is opened
   uint64_t opened_version_ GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<const backends::VersionNames> version_names_ GUARDED_BY(mutex_);
+  Freshness::Time names_asked_at_ GUARDED_BY(mutex_);
   Freshness::Time looked_at_ GUARDED_BY(mutex_);
   // Entities by path, with the time of the last look at each.
   model::WeakMap<std::string, const Entity, Freshness::Time, model::StringHash> known_

@@ -11,6 +11,7 @@
 #include "fs/tree/source_tree.h"
 #include "fs/tree/store_attributes.h"
 #include "fs/tree/store_views.h"
+#include "fs/tree/versions_folder.h"
 #include "fs/tree/view_file.h"
 #include "fs/tree/view_folder.h"
 #include "fs/tree/xattr.h"
@@ -189,6 +190,7 @@ class EntityFolder final : public DirectoryNode {
   model::Result<std::shared_ptr<const EntityFolder>> OfCaller() const;
   model::Result<TreeNodePtr> Find(std::string_view name) const;
   model::Failure Absent(std::string_view name, bool is_denied) const;
+  std::string Place() const;
   TreeNodePtr MakeSource() const;
   TreeNodePtr MakeErrorPage(std::string_view reason) const;
   model::Result<ListedFile> DescribeDocument(const Entity& entity) const;
@@ -238,6 +240,10 @@ model::Failure EntityFolder::Absent(std::string_view name, bool is_denied) const
 
 model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
   if (is_top() && name == kSourceName) return MakeSource();
+  if (is_top() && name == model::kVersionsFolderName) {
+    NDLFS_TRY(TreeNodePtr versions, FindVersionsFolder(context_, store_));
+    if (versions) return versions;
+  }
   const auto entity = store_->Get(path_);
   if (!entity) {
     if (!IsShown(entity.error())) return model::Propagate(entity.error());
@@ -258,8 +264,16 @@ model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
   return FindByName(*entity, name);
 }
 
+// The path of the folder of the store in the mount.
+std::string EntityFolder::Place() const {
+  std::string place(context_.PlaceOf(store_->path()));
+  const std::string& version = store_->version().folder;
+  if (!version.empty() && !place.empty()) place += '/';
+  return place + version;
+}
+
 TreeNodePtr EntityFolder::MakeSource() const {
-  std::string target = WayToTop(DepthOf(context_.PlaceOf(store_->path()))) + ".ndlfs/source";
+  std::string target = WayToTop(DepthOf(Place())) + ".ndlfs/source";
   if (!store_->path().empty()) target += "/" + store_->path();
   return MakeSymlinkNode(std::move(target), AttributesOf(store_->status()));
 }
@@ -314,8 +328,7 @@ model::Result<TreeNodePtr> EntityFolder::FindViewNode(const EntityPtr& entity,
 // The name of this folder; at the top without the extension of the store.
 std::string EntityFolder::Stem() const {
   if (!is_top()) return model::EncodeFileName(model::BaseName(path_));
-  const std::string store = store_->Describe();
-  return std::string(StemOf(model::BaseName(store)));
+  return std::string(StemOf(store_->place()->name));
 }
 
 // A read that fails says so in `error.txt`, although nothing in the source has
@@ -422,7 +435,7 @@ bool EntityFolder::IsGroup(std::string_view true_name) const {
 }
 
 TreeNodePtr EntityFolder::MakeLink(const std::string& path, const backends::Link& link) const {
-  if (auto text = LinkText(context_.PlaceOf(store_->path()), path, link.target)) {
+  if (auto text = LinkText(Place(), path, link.target)) {
     return MakeSymlinkNode(*std::move(text), FileAttributes(*store_));
   }
   const std::string reason =
@@ -474,7 +487,7 @@ void EntityFolder::ListGroup(const backends::Hierarchy& hierarchy,
   for (const std::string& name : children) {
     const std::string path = model::JoinPath(path_, name);
     const auto link = hierarchy.GetLink(path);
-    const bool is_link = link && LinkText(context_.PlaceOf(store_->path()), path, link->target);
+    const bool is_link = link && LinkText(Place(), path, link->target);
     entries.push_back(
         {model::EncodeFileName(name), is_link ? mode_t{S_IFLNK} : mode_t{S_IFDIR}});
   }
@@ -502,6 +515,11 @@ model::Result<std::vector<std::string>> EntityFolder::ListExtendedAttributes() c
 
 model::Result<std::optional<std::string>> EntityFolder::GetExtendedAttribute(
     std::string_view name) const {
+  if (name == kRefAttributeName) {
+    const std::string& own = store_->version().ref;
+    const std::string& ref = own.empty() ? context_.services.open_options.ref : own;
+    return ref.empty() ? std::nullopt : std::optional(ref);
+  }
   if (name != kLoadStatsName) return DirectoryNode::GetExtendedAttribute(name);
   NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
   const auto entity = store->Get(path_);

@@ -200,8 +200,7 @@ model::Failure Refuse(const MountedStore& store, const Entity& entity, const Vie
 
 // The name of an array that is a whole store: that of the file, without its extension.
 std::string ArrayName(const MountedStore& store) {
-  const std::string place = store.Describe();
-  return std::string(StemOf(model::BaseName(place)));
+  return std::string(StemOf(store.place()->name));
 }
 
 // `input` and `provider` are of the same kind. `to_find` is the same input, but what is read to

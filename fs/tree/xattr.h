@@ -34,6 +34,8 @@ ExtendedAttributes DescribeEntity(std::string_view store, std::string_view path,
                                   const backends::Node& node,
                                   std::span<const ViewName> views = {});
 
+// Which version of a store with versions a folder shows, as `--ref` says it; not listed.
+inline constexpr std::string_view kRefAttributeName = "user.ndl.ref";
 inline constexpr std::string_view kLoadStatsName = "user.ndl.stats";
 // The cost of reading an array since ndlfs has it in memory, in YAML.
 std::string DescribeLoads(const cache::LoadCounts& counts);

@@ -14,12 +14,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backends/codec/registry.h"
 #include "backends/format/metadata_files.h"
+#include "backends/format/versioned.h"
 #include "backends/store/local/local_source.h"
 #include "fs/tree/mount_context.h"
 #include "fs/tree/source_tree.h"
@@ -119,10 +121,15 @@ struct FakeStore {
   int opened = 0;
   int loaded = 0;
   std::atomic<int> listed = 0;
+  // If there are any, the store has versions: these, by OpenOptions::ref. The store itself is
+  // what is opened without a ref.
+  std::map<std::string, std::shared_ptr<FakeStore>> versions;
+  std::set<std::string> gone;  // refs that there were
+  mutable int asked = 0;       // how often for versions
 };
 
 // One opening of it. Keeps what it once loaded, as long as a format may.
-class FakeHierarchy final : public backends::Hierarchy, public backends::FindsMetadataFiles {
+class FakeHierarchy : public backends::Hierarchy, public backends::FindsMetadataFiles {
  public:
   explicit FakeHierarchy(FakeStore& store) : store_(store) {}
 
@@ -184,16 +191,57 @@ class FakeHierarchy final : public backends::Hierarchy, public backends::FindsMe
   mutable std::map<std::string, Kept> kept_;  // version and node
 };
 
+class FakeRepository final : public FakeHierarchy, public backends::Versioned {
+ public:
+  explicit FakeRepository(FakeStore& store) : FakeHierarchy(store), store_(store) {}
+
+  model::Result<std::string> Log() const override { return std::string("the log\n"); }
+  model::Result<backends::VersionNames> Names() const override {
+    ++store_.asked;
+    return backends::VersionNames{NamesOf("branch="), NamesOf("tag="), NamesOf("snapshot=")};
+  }
+  model::Result<void> Check(const std::string& ref) const override {
+    ++store_.asked;
+    if (store_.versions.contains(ref)) return {};
+    if (store_.gone.contains(ref)) return model::BadInput("{} was deleted", ref);
+    return model::NotFound("{}", ref);
+  }
+  model::Result<std::string> RefAt(std::string_view time) const override {
+    if (!time.starts_with('2')) return model::NotFound("{} is no time", time);
+    return "at=" + std::string(time);
+  }
+
+ private:
+  std::vector<std::string> NamesOf(std::string_view kind) const {
+    std::vector<std::string> names;
+    for (const auto& [ref, store] : store_.versions) {
+      if (ref.starts_with(kind)) names.push_back(ref.substr(kind.size()));
+    }
+    return names;
+  }
+
+  const FakeStore& store_;
+};
+
 // The format of the stores that a test has put into its source.
 class FakeFormat final : public backends::Format {
  public:
   std::string_view name() const override { return "Fake"; }
+  bool has_versions() const override { return true; }
   model::Result<std::shared_ptr<const backends::Hierarchy>> Open(
       std::shared_ptr<const backends::Source>, const std::string& path,
-      const backends::OpenOptions&) const override {
-    FakeStore& store = *stores.at(path);
+      const backends::OpenOptions& options) const override {
+    FakeStore& top = *stores.at(path);
+    const auto version = top.versions.find(options.ref);
+    if (!options.ref.empty() && version == top.versions.end()) {
+      return model::NotFound("no {}", options.ref);
+    }
+    FakeStore& store = options.ref.empty() ? top : *version->second;
     ++store.opened;
     if (store.open_error) return model::Propagate(*store.open_error);
+    if (!top.versions.empty() && options.ref.empty()) {
+      return std::make_shared<const FakeRepository>(store);
+    }
     return std::make_shared<const FakeHierarchy>(store);
   }
 

@@ -48,6 +48,7 @@ TEST(EncodeFileNameTest, EscapesWhatCannotBeAFileName) {
 TEST(EncodeFileNameTest, EscapesReservedNames) {
   EXPECT_EQ(EncodeFileName(".ndl.yaml"), "%2Endl.yaml");
   EXPECT_EQ(EncodeFileName(".source"), "%2Esource");
+  EXPECT_EQ(EncodeFileName(".versions"), "%2Eversions");
   EXPECT_EQ(EncodeFileName("error.txt"), "%65rror.txt");
   EXPECT_EQ(EncodeFileName("data.npy"), "%64ata.npy");
   EXPECT_EQ(EncodeFileName("data."), "%64ata.");

@@ -41,6 +41,93 @@ class IcechunkTest(harness.SourceTestCase):
         mounted = self.mount(self.source, "--ref", "tag=v1")
         np.testing.assert_array_equal(np.load(mounted.join("r/v/data.npy")), FIRST)
 
+    def test_versions_are_folders(self):
+        repository = self.make()
+        repository.tags["v2"] = 1
+        repository.deleted_tags = ["old"]
+        repository.branches["a/b"] = 0
+        repository.write_repo()
+        mounted = self.mount(self.source)
+        self.assertNotIn(".versions", os.listdir(mounted.join("r")))
+        versions = mounted.join("r/.versions")
+        names = [id_text(snapshot[0]) for snapshot in repository.snapshots]
+        for folder, listed in {"": ["at", "branches", "log.txt", "snapshots", "tags"], "branches": ["a%2Fb", "main"],
+                               "tags": ["v1", "v2"], "snapshots": sorted(names), "at": []}.items():
+            self.assertEqual(sorted(os.listdir(os.path.join(versions, folder))), listed, folder)
+        for name, values in {"branches/a%2Fb": FIRST, "branches/main": SECOND, "tags/v1": FIRST, "tags/v2": SECOND,
+                             "snapshots/" + names[0]: FIRST, "snapshots/" + names[1]: SECOND,
+                             "at/2023-11-14T22:13": None, "at/2023-11-14T22:13:20.5Z": FIRST,
+                             "at/2023-11-15": SECOND}.items():
+            folder = os.path.join(versions, name)
+            if values is None:
+                self.assertFalse(os.path.exists(folder), name)
+                continue
+            self.assertEqual(harness.read(folder, "v/data.raw"), values.tobytes(), name)
+            self.assertEqual(sorted(os.listdir(folder)), sorted(os.listdir(mounted.join("r"))), name)
+        self.assertEqual(harness.read(versions, "log.txt").decode(),
+                         self.run_ok(harness.BINARY, "describe", repository.path, "--log"))
+        for name in ("tags/x", "tags/old", "branches/x", "snapshots/x", "snapshots/" + "0" * 20, "at/x", "x"):
+            with self.assertRaises(FileNotFoundError, msg=name):
+                os.stat(os.path.join(versions, name))
+        errors = harness.read(mounted.join(".ndlfs"), "errors.log").decode()
+        self.assertIn('.versions/tags/old: the tag "old" was deleted', errors)
+        self.assertIn("may have expired", errors)
+
+    def test_programs_compare_and_copy_versions(self):
+        self.make()
+        mounted = self.mount(self.source)
+        versions = mounted.join("r/.versions")
+        for other, status in (("branches/main", 1), ("snapshots/" + os.listdir(versions + "/snapshots")[-1], 0)):
+            done = harness.run("cmp", f"{versions}/tags/v1/v/data.raw", f"{versions}/{other}/v/data.raw")
+            self.assertEqual(done.returncode, status, other)
+        with open(f"{versions}/tags/v1/data.nc", "rb") as file:
+            self.assertIn(FIRST.astype(">i4").tobytes(), file.read())
+        self.run_ok("cp", "-r", f"{versions}/tags/v1", self.path("copy"))
+        self.assertEqual(harness.read(self.path("copy"), "v/data.raw"), FIRST.tobytes())
+        numbers = {os.stat(os.path.join(versions, name)).st_ino for name in ("tags/v1/v", "branches/main/v", "../v")}
+        self.assertEqual(len(numbers), 3)
+        self.assertTrue(os.path.samefile(f"{versions}/tags/v1/.source", mounted.join("r/.source")))
+        for command in (["describe"], ["check"]):
+            for name in ("", "/v"):
+                self.run_ok(harness.BINARY, *command, f"{versions}/tags/v1{name}")
+        done = subprocess.run([harness.BINARY, "cat", f"{versions}/tags/v1", "/v", "--view", "raw"],
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        self.assertEqual((done.stdout, done.stderr), (FIRST.tobytes(), b""))
+
+    def test_versions_at_the_root_of_a_mount(self):
+        repository = self.make()
+        repository.branches["dev"] = 0
+        repository.commit(FIRST + 1, 3, branch="dev")
+        mounted = self.mount(repository.path, "--ref", "branch=dev")
+        self.assertEqual(harness.read(mounted.join("v"), "data.raw"), (FIRST + 1).tobytes())
+        versions = mounted.join(".versions")
+        self.assertEqual(harness.read(versions, "branches/main/v/data.raw"), SECOND.tobytes())
+        self.assertEqual(harness.read(versions, "at/2023-11-14T22:13:21/v/data.raw"), FIRST.tobytes())
+        self.assertEqual(harness.read(versions, "at/2023-11-15/v/data.raw"), (FIRST + 1).tobytes())
+        self.assertTrue(os.path.isdir(os.path.join(versions, "tags/v1/.source")))
+
+    def test_a_commit_moves_branches_only(self):
+        repository = self.make()
+        mounted = self.mount(self.source, "--revalidate", "0.1")
+        versions = mounted.join("r/.versions")
+        with open(f"{versions}/branches/main/v/data.raw", "rb", buffering=0) as file:
+            begin = file.read(48)
+            before = os.stat(f"{versions}/tags/v1/v/data.raw")
+            repository.tags["v3"] = repository.commit(FIRST + 100, 3)
+            repository.write_repo()
+            time.sleep(0.3)
+            self.assertEqual(begin + file.read(), SECOND.tobytes())
+        self.assertEqual(harness.read(versions, "branches/main/v/data.raw"), (FIRST + 100).tobytes())
+        self.assertEqual(harness.read(versions, "at/2023-11-15/v/data.raw"), (FIRST + 100).tobytes())
+        self.assertEqual(harness.read(versions, "tags/v1/v/data.raw"), FIRST.tobytes())
+        self.assertEqual(os.stat(f"{versions}/tags/v1/v/data.raw"), before)
+        self.assertEqual(sorted(os.listdir(versions + "/tags")), ["v1", "v3"])
+        del repository.branches["main"], repository.tags["v3"]
+        repository.branches["other"] = 2
+        repository.write_repo()
+        time.sleep(0.3)
+        self.assertEqual(os.listdir(versions + "/tags") if os.path.exists(versions) else ["v1"], ["v1"])
+
     def test_an_open_file_stays_at_its_snapshot(self):
         repository = self.make()
         mounted = self.mount(self.source, "--revalidate", "0.1")

@@ -82,6 +82,12 @@ class IcechunkHierarchy final : public Hierarchy, public Versioned {
   Result<VersionNames> Names() const override {
     return icechunk::ListVersions(*repository_, ref_);
   }
+  Result<void> Check(const std::string& ref) const override {
+    return icechunk::CheckVersion(*repository_, ref);
+  }
+  Result<std::string> RefAt(std::string_view time) const override {
+    return icechunk::RefAt(ref_, time);
+  }
 
  private:
   // Whether the ref still leads to this snapshot. Reads only what has changed.

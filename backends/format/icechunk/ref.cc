@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "backends/format/icechunk/object_id.h"
 
@@ -75,7 +76,42 @@ std::optional<int64_t> ParseTime(std::string_view text) {
   return us ? std::optional(days * kUsPerDay + *us) : std::nullopt;
 }
 
+// "TIME", or "TIME,REF".
+model::Result<Ref> ParseAt(std::string_view text) {
+  const size_t comma = text.find(',');
+  const std::string_view name = text.substr(0, comma);
+  const auto time = ParseTime(name);
+  if (!time) {
+    return model::BadInput("expected a time such as 2026-05-01T12:30, found {}",
+                           model::Quote(name));
+  }
+  Ref ref{Ref::Kind::kAt, std::string(name), *time};
+  if (comma == text.npos) return ref;
+  NDLFS_TRY(Ref history, ParseRef(text.substr(comma + 1)));
+  if (history.kind == Ref::Kind::kAt) {
+    return model::BadInput("{}: a history is that of a branch, tag or snapshot",
+                           model::Quote(text));
+  }
+  ref.history_kind = history.kind;
+  ref.history_name = std::move(history.name);
+  return ref;
+}
+
 }  // namespace
+
+std::string Ref::ToOption() const {
+  switch (kind) {
+    case Kind::kBranch:
+      return "branch=" + name;
+    case Kind::kTag:
+      return "tag=" + name;
+    case Kind::kSnapshot:
+      return "snapshot=" + name;
+    case Kind::kAt:
+      break;
+  }
+  return "at=" + name + ',' + history().ToOption();
+}
 
 std::string Ref::ToText() const {
   switch (kind) {
@@ -109,12 +145,7 @@ model::Result<Ref> ParseRef(std::string_view text) {
   if (kind != "at") {
     return model::BadInput("{} is none of branch, tag, snapshot and at", model::Quote(kind));
   }
-  const auto time = ParseTime(name);
-  if (!time) {
-    return model::BadInput("expected a time such as 2026-05-01T12:30, found {}",
-                           model::Quote(name));
-  }
-  return Ref{Ref::Kind::kAt, std::string(name), *time};
+  return ParseAt(name);
 }
 
 std::string TimeText(uint64_t time_us) {

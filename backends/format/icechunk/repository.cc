@@ -154,25 +154,40 @@ Result<size_t> Repository::IndexOf(const RepoFile& repo, const Ref& ref) {
     return model::NotFound("the repository has no {}; it may have expired", ref.ToText());
   }
   if (ref.kind == Ref::Kind::kAt) {
-    NDLFS_TRY(const size_t head, IndexOf(repo, Ref{}));
+    NDLFS_TRY(const size_t head, IndexOf(repo, ref.history()));
     std::optional<ObjectId> found;
     NDLFS_RETURN_IF_ERROR(WalkIn(repo, head, [&](const SnapshotInfo& info) {
       if (std::cmp_less_equal(info.written_us, ref.at_us)) found = info.id;
       return !found;
     }));
-    if (!found) return model::NotFound("the branch main has no {}", ref.ToText());
+    if (!found) {
+      return model::NotFound("the {} has no {}", ref.history().ToText(), ref.ToText());
+    }
     return IndexOf(repo, Ref{Ref::Kind::kSnapshot, IdText(*found)});
   }
   const auto& refs = ref.kind == Ref::Kind::kTag ? *root.tags() : *root.branches();
   for (const auto* entry : refs) {
     if (TextOf(entry->name()) == ref.name) return entry->snapshot_index();
   }
-  if (ref.kind == Ref::Kind::kTag) {
-    for (const auto* name : *root.deleted_tags()) {
-      if (TextOf(name) == ref.name) return model::NotFound("the {} was deleted", ref.ToText());
-    }
+  if (ref.kind == Ref::Kind::kTag && IsDeletedIn(repo, ref.name)) {
+    return model::NotFound("the {} was deleted", ref.ToText());
   }
   return NoSuch(ref);
+}
+
+bool Repository::IsDeletedIn(const RepoFile& repo, std::string_view tag) {
+  const auto& deleted = *repo.root->deleted_tags();
+  return std::any_of(deleted.begin(), deleted.end(),
+                     [&](const auto* name) { return TextOf(name) == tag; });
+}
+
+Result<bool> Repository::WasDeleted(const std::string& tag) const {
+  NDLFS_TRY(const auto repo, ReadRepoFile());
+  if (repo) return IsDeletedIn(*repo, tag);
+  const std::string key = RefFolder(Ref::Kind::kTag, tag) + std::string(kDeletedFile);
+  if (tag.find('/') != std::string::npos || !CheckKey(key)) return false;
+  NDLFS_TRY(const auto deleted, store_->Stat(key));
+  return deleted.has_value();
 }
 
 Result<void> Repository::WalkIn(const RepoFile& repo, size_t index, const Visit& visit) {
@@ -217,15 +232,15 @@ Result<Pinned> Repository::ResolveV1(const Ref& ref) const {
     case Ref::Kind::kAt:
       break;
   }
-  NDLFS_TRY(Pinned main, ReadRefV1(Ref{}));
+  NDLFS_TRY(Pinned pinned, ResolveV1(ref.history()));
   std::optional<ObjectId> found;
-  NDLFS_RETURN_IF_ERROR(WalkV1(main.snapshot, [&](const SnapshotInfo& info) {
+  NDLFS_RETURN_IF_ERROR(WalkV1(pinned.snapshot, [&](const SnapshotInfo& info) {
     if (std::cmp_less_equal(info.written_us, ref.at_us)) found = info.id;
     return !found;
   }));
-  if (!found) return model::NotFound("the branch main has no {}", ref.ToText());
-  main.snapshot = *found;
-  return main;
+  if (!found) return model::NotFound("the {} has no {}", ref.history().ToText(), ref.ToText());
+  pinned.snapshot = *found;
+  return pinned;
 }
 
 Result<Bytes> Repository::ReadFixed(const std::string& key, uint64_t limit,

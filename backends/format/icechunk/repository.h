@@ -70,6 +70,8 @@ class Repository {
   model::Result<Bytes> ReadManifest(const ObjectId& id, uint64_t limit) const;
 
   model::Result<RefNames> ListRefs() const;
+  // Whether there was a tag of this name, which can never be used again.
+  model::Result<bool> WasDeleted(const std::string& tag) const;
 
   // Calls `visit` for the snapshots from that of `ref` back to the first, as long as it returns
   // true. In version 1 each takes a read of its file. kCorrupt if a snapshot is its own
@@ -87,6 +89,7 @@ class Repository {
   model::Result<std::optional<RepoFile>> ReadRepoFile() const;
   static model::Result<Pinned> ResolveIn(const RepoFile& repo, const Ref& ref);
   static model::Result<size_t> IndexOf(const RepoFile& repo, const Ref& ref);
+  static bool IsDeletedIn(const RepoFile& repo, std::string_view tag);
   static model::Result<void> WalkIn(const RepoFile& repo, size_t index, const Visit& visit);
 
   model::Result<Pinned> ResolveV1(const Ref& ref) const;

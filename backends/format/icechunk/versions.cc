@@ -4,11 +4,25 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <set>
+#include <string>
+#include <utility>
 
 namespace ndlfs::backends::icechunk {
 namespace {
 
 constexpr size_t kMostLines = 100'000;
+constexpr size_t kMostNames = 10'000;
+
+// In version 1, Resolve() takes any id.
+model::Result<void> CheckExists(const Repository& repository, const Ref& ref) {
+  NDLFS_TRY(const Pinned pinned, repository.Resolve(ref));
+  if (ref.kind != Ref::Kind::kSnapshot) return {};
+  NDLFS_TRY(const auto file,
+            repository.store()->Stat(Repository::SnapshotKey(pinned.snapshot)));
+  if (file) return {};
+  return model::NotFound("the {} is not there; it may have expired", ref.ToText());
+}
 
 }  // namespace
 
@@ -40,11 +54,48 @@ model::Result<VersionNames> ListVersions(const Repository& repository, const Ref
   NDLFS_TRY(const RefNames refs, repository.ListRefs());
   for (const NamedRef& branch : refs.branches) names.branches.push_back(branch.name);
   for (const NamedRef& tag : refs.tags) names.tags.push_back(tag.name);
-  NDLFS_RETURN_IF_ERROR(repository.ForEachAncestor(ref, [&](const SnapshotInfo& info) {
-    names.snapshots.push_back(IdText(info.id));
-    return names.snapshots.size() < kMostLines;
-  }));
+  std::set<std::string> seen;
+  const auto add_history = [&](const Ref& from) {
+    return repository.ForEachAncestor(from, [&](const SnapshotInfo& info) {
+      std::string id = IdText(info.id);
+      if (names.snapshots.size() == kMostNames || !seen.insert(id).second) return false;
+      names.snapshots.push_back(std::move(id));
+      return true;
+    });
+  };
+  NDLFS_RETURN_IF_ERROR(add_history(ref));
+  for (const auto* named : {&refs.branches, &refs.tags}) {
+    for (const NamedRef& other : *named) {
+      const std::string id = IdText(other.snapshot);
+      if (seen.contains(id) || names.snapshots.size() == kMostNames) continue;
+      const auto added = add_history({Ref::Kind::kSnapshot, id});
+      if (!added && added.error().is_transient()) return model::Propagate(added.error());
+    }
+  }
   return names;
+}
+
+model::Result<void> CheckVersion(const Repository& repository, const std::string& text) {
+  const auto ref = ParseRef(text);
+  if (!ref) return model::NotFound("{}", ref.error().message());
+  const auto found = CheckExists(repository, *ref);
+  if (found || found.error().code() != model::ErrorCode::kNotFound) return found;
+  bool was_there = ref->kind == Ref::Kind::kSnapshot;
+  if (ref->kind == Ref::Kind::kTag) {
+    NDLFS_TRY(was_there, repository.WasDeleted(ref->name));
+  }
+  return was_there ? model::BadInput("{}", found.error().message()) : found;
+}
+
+model::Result<std::string> RefAt(const Ref& open, std::string_view time) {
+  auto ref = ParseRef("at=" + std::string(time));
+  if (!ref || time.find(',') != std::string_view::npos) {
+    return model::NotFound("{} is no time", model::Quote(time));
+  }
+  const Ref history = open.kind == Ref::Kind::kAt ? open.history() : open;
+  ref->history_kind = history.kind;
+  ref->history_name = history.name;
+  return ref->ToOption();
 }
 
 }  // namespace ndlfs::backends::icechunk

@@ -22,7 +22,12 @@ namespace ndlfs::backends::icechunk {
 //   4QF8JA0YPDN51MHSSYVG 2025-02-19T21:11:56.017780Z set virtual chunk
 model::Result<std::string> WriteLog(const Repository& repository, const Ref& ref);
 
-// The same as names.
+// The same as names, with ten thousand snapshots at most. A history that cannot be read to its
+// end counts as far as it goes.
 model::Result<VersionNames> ListVersions(const Repository& repository, const Ref& ref);
+
+// As Versioned::Check() and Versioned::RefAt() for a repository that is open at `open`.
+model::Result<void> CheckVersion(const Repository& repository, const std::string& ref);
+model::Result<std::string> RefAt(const Ref& open, std::string_view time);
 
 }  // namespace ndlfs::backends::icechunk

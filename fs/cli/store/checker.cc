@@ -183,11 +183,11 @@ bool Checker::Add(const FoundStore& found) {
 
 void Checker::TakeStock(const StorePtr& store, const FoundStore& found) {
   store->report.format = found.format->name();
+  const std::string& ref = options_.ref.empty() ? found.ref : options_.ref;
   const auto result = Guarded([&]() -> model::Result<void> {
     NDLFS_TRY(const auto hierarchy,
               backends::OpenDetected(*found.format, found.source, found.path,
-                                     {.max_chunk_size = options_.max_chunk_size,
-                                      .ref = options_.ref}));
+                                     {.max_chunk_size = options_.max_chunk_size, .ref = ref}));
     store->report.format = hierarchy->format();
     NDLFS_TRY(const std::string top, PathNameOf(*hierarchy, found.folders));
     AddObjects(store, *hierarchy, top, 0);

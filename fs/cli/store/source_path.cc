@@ -3,7 +3,9 @@
 
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <optional>
@@ -11,6 +13,7 @@
 #include <utility>
 
 #include "fs/serve/mount_info.h"
+#include "fs/tree/xattr.h"
 #include "model/reserved_names.h"
 
 namespace ndlfs::fs {
@@ -89,6 +92,14 @@ bool IsStoreFolder(const path& folder) {
           LinkStatus(folder / model::kErrorFileName));
 }
 
+// The version of its store that a folder shows; "" if the store has none, or shows its own.
+std::string RefOf(const path& folder) {
+  std::array<char, 4096> value;
+  const ssize_t size = ::getxattr(folder.c_str(), std::string(kRefAttributeName).c_str(),
+                                  value.data(), value.size());
+  return size > 0 ? std::string(value.data(), static_cast<size_t>(size)) : std::string();
+}
+
 // Follows `.source` in the folder of a store.
 Result<SourcePath> FollowSource(const path& folder, const path& mountpoint,
                                 const path& source) {
@@ -109,6 +120,7 @@ Result<SourcePath> FindInMount(const path& real, const path& mountpoint, const p
     if (IsStoreFolder(folder)) {
       NDLFS_TRY(SourcePath found, FollowSource(folder, mountpoint, source));
       found.folders.assign(folders.rbegin(), folders.rend());
+      found.ref = RefOf(folder);
       return found;
     }
     if (folder == mountpoint) break;

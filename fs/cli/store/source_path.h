@@ -22,6 +22,8 @@ struct SourcePath {
   std::vector<std::string> folders;
   // Whether `root` is the source of a mount, and not just the directory that holds the path.
   bool is_mounted = false;
+  // The version of that store that the folder shows, as OpenOptions::ref; "": the usual one.
+  std::string ref = {};
 };
 
 // `given` may be spelled in any way ("." and links too). For a folder inside a mount of ndlfs,

@@ -177,7 +177,8 @@ Result<OpenedStore> OpenStore(const std::string& path, const RemoteAccess& acces
     place = WidenForDescription(std::move(place));
     NDLFS_TRY(opened, OpenLocal(place.root, false, access), path);
   }
-  NDLFS_TRY(OpenedStore store, OpenAt(source, place.path, *format, access.ref));
+  const std::string& ref = access.ref.empty() ? place.ref : access.ref;
+  NDLFS_TRY(OpenedStore store, OpenAt(source, place.path, *format, ref));
   store.where = path;
   NDLFS_TRY(store.object, PathNameOf(*store.hierarchy, place.folders), path);
   return store;

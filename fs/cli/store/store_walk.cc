@@ -134,7 +134,8 @@ Result<void> WalkStores(const std::string& source, const std::function<bool(Foun
     NDLFS_TRY(opened, OpenLocal(place.root, false, access), source);
   }
   if (format != nullptr) {
-    visit({parent, place.path, WithoutSlashes(source), format, std::nullopt, place.folders});
+    visit({parent, place.path, WithoutSlashes(source), format, std::nullopt, place.folders,
+           place.ref});
     return {};
   }
   if (!status->is_directory()) return model::Unsupported("{}: not an array store", source);

@@ -27,6 +27,8 @@ struct FoundStore {
   std::optional<model::Error> error;
   // For a folder inside a mount: where it is in the store, as SourcePath says.
   std::vector<std::string> folders;
+  // For the same: the version of the store, as SourcePath says.
+  std::string ref = {};
 };
 
 // Calls `visit` for `source` if it is a store, by its content; otherwise for each store in the

@@ -140,6 +140,12 @@ TEST(IcechunkRefTest, KnowsFourKinds) {
   EXPECT_EQ(icechunk::ParseRef("tag=a=b")->name, "a=b");
   EXPECT_EQ(icechunk::ParseRef("at=1970-01-02T00:00:01.5Z")->at_us, 86'401'500'000);
   EXPECT_EQ(icechunk::ParseRef("at=1970-01-01")->at_us, 86'400'000'000 - 1);
+  EXPECT_EQ(icechunk::ParseRef("at=1970-01-01")->history().ToOption(), "branch=main");
+  EXPECT_EQ(icechunk::ParseRef("at=1970-01-01,tag=a,b")->history().ToOption(), "tag=a,b");
+  EXPECT_EQ(icechunk::ParseRef("at=1970-01-01,tag=a")->ToOption(), "at=1970-01-01,tag=a");
+  for (const char* text : {"at=1970-01-01,at=1970-01-01", "at=1970-01-01,x", "at=x,tag=a"}) {
+    EXPECT_THAT(icechunk::ParseRef(text), IsError(ErrorCode::kBadInput, _)) << text;
+  }
   for (const char* text : {"v1", "tag=", "=v1", "at=yesterday", "at=2026-13-01",
                            "at=2026-05-01T25:00", "snapshot=x", "commit=x"}) {
     EXPECT_THAT(icechunk::ParseRef(text), IsError(ErrorCode::kBadInput, _)) << text;
@@ -434,7 +440,40 @@ TEST_F(VersionsTest, WritesTheLog) {
   ASSERT_THAT(names, IsOk());
   EXPECT_THAT(names->branches, ElementsAre("main", "old"));
   EXPECT_THAT(names->tags, ElementsAre("v2"));
-  EXPECT_THAT(names->snapshots, ElementsAre(IcechunkIdText(2), IcechunkIdText(1)));
+  EXPECT_THAT(names->snapshots,
+              ElementsAre(IcechunkIdText(2), IcechunkIdText(1), IcechunkIdText(3)));
+}
+
+TEST_F(VersionsTest, TellsWhetherThereIsAVersion) {
+  const auto hierarchy = Open();
+  ASSERT_THAT(hierarchy, IsOk());
+  const auto& versioned = dynamic_cast<const Versioned&>(**hierarchy);
+  for (const std::string ref : {"branch=main", "tag=v2", "at=1970-01-02"}) {
+    EXPECT_THAT(versioned.Check(ref), IsOk()) << ref;
+  }
+  EXPECT_THAT(versioned.Check("snapshot=" + IcechunkIdText(1)), IsOk());
+  for (const char* ref : {"branch=x", "tag=x", "snapshot=x", "at=x", "at=1969-01-01", "x"}) {
+    EXPECT_THAT(versioned.Check(ref), IsError(ErrorCode::kNotFound, _)) << ref;
+  }
+  EXPECT_THAT(versioned.Check("tag=gone"),
+              IsError(ErrorCode::kBadInput, HasSubstr("was deleted")));
+  EXPECT_THAT(versioned.Check("snapshot=" + IcechunkIdText(9)),
+              IsError(ErrorCode::kBadInput, HasSubstr("may have expired")));
+}
+
+TEST_F(VersionsTest, TimesAreInTheHistoryThatIsOpen) {
+  const auto ref_at = [&](const std::string& ref, std::string_view time) {
+    const auto hierarchy = Open(ref);
+    return dynamic_cast<const Versioned&>(**hierarchy).RefAt(time);
+  };
+  EXPECT_THAT(ref_at("", "1970-01-01"), IsOkAnd("at=1970-01-01,branch=main"));
+  EXPECT_THAT(ref_at("tag=v2", "1970-01-01"), IsOkAnd("at=1970-01-01,tag=v2"));
+  EXPECT_THAT(ref_at("at=1970-01-02,tag=v2", "1970-01-01"), IsOkAnd("at=1970-01-01,tag=v2"));
+  EXPECT_THAT(ref_at("", "1970-01-01,tag=v2"), IsError(ErrorCode::kNotFound, _));
+  EXPECT_THAT(ref_at("", "x"), IsError(ErrorCode::kNotFound, _));
+  EXPECT_THAT(Read("at=1970-01-02,tag=v2"), IsOkAnd(Version(2)));
+  EXPECT_THAT(Open("at=1969-01-01,tag=v2"),
+              IsError(ErrorCode::kNotFound, HasSubstr("the tag \"v2\" has no version at")));
 }
 
 TEST_F(VersionsTest, StaysAtItsSnapshotAndTellsOfANewOne) {
@@ -497,6 +536,15 @@ TEST_F(VersionsTest, ReadsVersion1) {
   EXPECT_THAT(Read("at=1970-01-01T00:00:02"), IsOkAnd(Version(2)));
   EXPECT_THAT(Open("tag=gone"), IsError(ErrorCode::kNotFound, HasSubstr("was deleted")));
   EXPECT_THAT(Open("tag=../../x"), IsError(ErrorCode::kNotFound, _));
+  const auto opened = Open();
+  const auto& versioned = dynamic_cast<const Versioned&>(**opened);
+  EXPECT_THAT(versioned.Check("tag=with space"), IsOk());
+  EXPECT_THAT(versioned.Check("snapshot=" + IcechunkIdText(1)), IsOk());
+  EXPECT_THAT(versioned.Check("snapshot=" + IcechunkIdText(9)),
+              IsError(ErrorCode::kBadInput, HasSubstr("may have expired")));
+  EXPECT_THAT(versioned.Check("tag=gone"),
+              IsError(ErrorCode::kBadInput, HasSubstr("was deleted")));
+  EXPECT_THAT(versioned.Check("tag=../../x"), IsError(ErrorCode::kNotFound, _));
   const auto log = dynamic_cast<const Versioned&>(**Open()).Log();
   EXPECT_THAT(log, IsOkAnd(HasSubstr("tag with space -> " + IcechunkIdText(2))));
   put_ref("branch.main", 2);
