@@ -198,12 +198,12 @@ inline void PutKerchunk(MemorySource& source) {
     const std::string_view last = std::string_view(key).substr(key.rfind('/') + 1);
     refs += (refs.empty() ? "\"" : ", \"") + key + "\": ";
     refs += last == "0"   ? R"(["data/first.bin"])"
-            : last == "1" ? R"(["../second.bin", 1000, 262144])"
+            : last == "1" ? R"(["../other.bin", 1000, 262144])"
                           : text;
   }
   source.Put("refs/a.json", R"({"version": 1, "refs": {)" + refs + "}}");
   source.Put("refs/data/first.bin", ExampleChunk(0));
-  source.Put("second.bin", std::string(1000, '?') + ExampleChunk(1) + "beyond");
+  source.Put("other.bin", std::string(1000, '?') + ExampleChunk(1) + "beyond");
 }
 
 // The same in tables of Parquet. Their paths are relative to their folders.
