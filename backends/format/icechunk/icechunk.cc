@@ -11,7 +11,7 @@
 #include "backends/format/icechunk/icechunk_store.h"
 #include "backends/format/icechunk/metadata_file.h"
 #include "backends/format/icechunk/versions.h"
-#include "backends/format/node_cache.h"
+#include "backends/format/node_files.h"
 #include "backends/format/versioned.h"
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/store/file_name.h"
@@ -31,12 +31,6 @@ constexpr std::string_view kRepoFile = "repo";
 constexpr std::string_view kMainRef = "refs/branch.main/ref.json";
 constexpr std::array<std::string_view, 2> kMarkers = {kRepoFile, kMainRef};
 
-// A node whose files are those of the repository; keeps the one that it was made of.
-struct RepositoryNode {
-  std::shared_ptr<const Node> zarr;
-  Node node;
-};
-
 // The Zarr hierarchy of one snapshot.
 class IcechunkHierarchy final : public Hierarchy, public Versioned {
  public:
@@ -54,15 +48,9 @@ class IcechunkHierarchy final : public Hierarchy, public Versioned {
   std::string_view format() const override { return "Icechunk"; }
 
   Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
-    NDLFS_TRY(const uint64_t version, zarr_->Version(path));
-    if (auto known = nodes_.Find(path, version)) return known;
-    auto made = std::make_shared<RepositoryNode>();
-    NDLFS_TRY(made->zarr, zarr_->Load(path));
-    made->node = *made->zarr;
-    made->node.files.clear();
-    if (!entry_.empty()) made->node.files.push_back(entry_);
-    const Node* node = &made->node;
-    return nodes_.Insert(path, version, std::shared_ptr<const Node>(std::move(made), node));
+    std::vector<std::string> files;
+    if (!entry_.empty()) files.push_back(entry_);
+    return nodes_.Load(*zarr_, path, std::move(files));
   }
 
   Result<std::vector<std::string>> List(std::string_view path) const override {
@@ -112,7 +100,7 @@ class IcechunkHierarchy final : public Hierarchy, public Versioned {
   const std::shared_ptr<const IcechunkStore> store_;
   const std::shared_ptr<const Hierarchy> zarr_;
   const uint64_t version_;
-  mutable NodeCache nodes_;
+  const NodesWithFiles nodes_;
   mutable model::Mutex mutex_;
   mutable Generation seen_ GUARDED_BY(mutex_);  // of `entry_`, which led to this snapshot
 };

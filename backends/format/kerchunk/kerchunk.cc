@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/format/node_files.h"
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/store/file_name.h"
 #include "backends/store/reference/parquet_references.h"
@@ -23,14 +24,15 @@ constexpr std::string_view kMetadataName = ".zmetadata";
 // of reach: those are described only.
 class KerchunkHierarchy final : public Hierarchy {
  public:
+  // `metadata_file`: the file that has all metadata, if the references are a directory.
   KerchunkHierarchy(std::shared_ptr<const ReferenceStore> store,
-                    std::shared_ptr<const Hierarchy> zarr)
-      : store_(std::move(store)), zarr_(std::move(zarr)) {}
+                    std::shared_ptr<const Hierarchy> zarr, std::string_view metadata_file)
+      : store_(std::move(store)), zarr_(std::move(zarr)), metadata_file_(metadata_file) {}
 
   std::string_view format() const override { return "kerchunk"; }
 
   model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
-    NDLFS_TRY(auto node, zarr_->Load(path));
+    NDLFS_TRY(auto node, LoadNode(path));
     if (!node->source) return node;
     const std::string prefix = path == "/" ? "" : std::string(path.substr(1)) + "/";
     auto reachable = store_->CheckReachable(prefix);
@@ -49,8 +51,16 @@ class KerchunkHierarchy final : public Hierarchy {
   uint64_t held_bytes() const override { return zarr_->held_bytes(); }
 
  private:
+  // The documents that the Zarr reader has read are all in one file.
+  model::Result<std::shared_ptr<const Node>> LoadNode(std::string_view path) const {
+    if (metadata_file_.empty()) return zarr_->Load(path);
+    return nodes_.Load(*zarr_, path, {std::string(metadata_file_)});
+  }
+
   const std::shared_ptr<const ReferenceStore> store_;
   const std::shared_ptr<const Hierarchy> zarr_;
+  const std::string_view metadata_file_;
+  const NodesWithFiles nodes_;
 };
 
 // The keys of the object that `text` begins, up to its end or that of the text.
@@ -133,7 +143,8 @@ class Kerchunk final : public Format {
                               ? kerchunk::OpenParquetReferences(std::move(source), path)
                               : kerchunk::OpenReferences(std::move(source), path));
     NDLFS_TRY(auto zarr, OpenZarr(store, "", name, options));
-    return std::make_shared<const KerchunkHierarchy>(std::move(store), std::move(zarr));
+    return std::make_shared<const KerchunkHierarchy>(std::move(store), std::move(zarr),
+                                                     is_directory ? kMetadataName : "");
   }
 };
 
