@@ -221,7 +221,7 @@ model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
   with_opener.open_store = OpenAnyStore;
   if (!options.ref.empty() && !format.has_versions()) {
     return model::BadInput("{}: a store of {} has no versions, and --ref names one",
-                              source->Describe(path), format.name());
+                           source->Describe(path), format.name());
   }
   auto opened = format.Open(source, path, with_opener);
   if (opened || opened.error().is_transient()) return opened;

@@ -20,19 +20,19 @@
 namespace ndlfs::backends {
 
 // In the order in which they are asked. Directories of kerchunk have a file that those of Zarr
-// may have. NPZ comes before Zarr in archives, and HDF5 and GRIB after all others that are known
-// by their first bytes: their signatures may stand behind the beginning of something else.
+// may have. NPZ comes before Zarr in archives, and HDF5 and GRIB after all others that are
+// known by their first bytes: their signatures may stand behind the beginning of something
+// else.
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
-      &KerchunkFormat(), &ZarrFormat(),      &N5Format(),      &NpyFormat(),
-      &NpzFormat(),      &ZarrZipFormat(),   &NetCdf3Format(), &FitsFormat(),
-      &NrrdFormat(),     &MetaImageFormat(), &NiftiFormat(),   &NcmlFormat(),
-      &IcechunkFormat(),
+      &KerchunkFormat(), &ZarrFormat(),    &N5Format(),       &NpyFormat(),  &NpzFormat(),
+      &ZarrZipFormat(),  &NetCdf3Format(), &FitsFormat(),     &NrrdFormat(), &MetaImageFormat(),
+      &NiftiFormat(),    &NcmlFormat(),    &IcechunkFormat(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif
-      &GribFormat(),     &EnviFormat(),      &GradsFormat(),   &BovFormat(),
-      &MitgcmFormat(),   &NdlFormat(),
+      &GribFormat(),     &EnviFormat(),    &GradsFormat(),    &BovFormat(),  &MitgcmFormat(),
+      &NdlFormat(),
   };
   return formats;
 }

@@ -11,8 +11,8 @@ namespace ndlfs::backends {
 
 // What OpenOptions::ref can name: "branch=" and one of `branches`, and so on.
 struct VersionNames {
-  std::vector<std::string> branches;   // sorted
-  std::vector<std::string> tags;       // sorted
+  std::vector<std::string> branches;  // sorted
+  std::vector<std::string> tags;      // sorted
   // Those of the history of the open version, the newest first; then those that only other
   // branches and tags lead to.
   std::vector<std::string> snapshots;

@@ -63,8 +63,8 @@ struct ReadOptions {
   // May be null. Only a store that usually waits for its bytes calls it, if it has these bytes
   // at hand: once at most, before `reserve`. The call may wait until there is memory for them.
   const std::function<void()>* at_hand = nullptr;
-  // The value is written once and never changes, says its format: a copy of it is right, however
-  // old it is.
+  // The value is written once and never changes, says its format: a copy of it is right,
+  // however old it is.
   bool never_changes = false;
 
   // The range of these bytes in a value of `total_size` bytes.

@@ -50,8 +50,8 @@ class DocumentCache {
   uint64_t bytes() const { return recent_.total_weight(); }
 
  private:
-  // The pointer only identifies the store; the note of a document, the store, tells whether it is
-  // still the same store.
+  // The pointer only identifies the store; the note of a document, the store, tells whether it
+  // is still the same store.
   using Key = std::pair<const MountedStore*, std::string>;
   struct KeyHash {
     size_t operator()(const Key& key) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Any bytes as a GRIB file: messages are found, described and grouped, and some are decoded. What
-// is behind the last 0xFE is a file beside it that says where messages are.
+// Any bytes as a GRIB file: messages are found, described and grouped, and some are decoded.
+// What is behind the last 0xFE is a file beside it that says where messages are.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

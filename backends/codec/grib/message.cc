@@ -131,7 +131,8 @@ model::Result<ConstByteSpan> GribReader::Peek(uint64_t offset, uint64_t size) {
 model::Result<std::optional<uint64_t>> GribReader::Find(uint64_t from, uint64_t limit) {
   constexpr uint64_t kBlock = 65536;
   const uint64_t first = from;
-  // A message mostly follows at once, and the end of the one before was read with its beginning.
+  // A message mostly follows at once, and the end of the one before was read with its
+  // beginning.
   uint64_t block = window_size_ / 2;
   while (from <= file_size_ && file_size_ - from >= kIndicator1) {
     if (from - first > limit) return model::Limit("no message in {} bytes", limit);

@@ -31,8 +31,8 @@ struct Url {
   std::string ForMessages() const;
 };
 
-// kBadInput if `text` is no absolute URL with a host, or file:///PATH. Accepts any scheme. The message has no
-// user, password or query.
+// kBadInput if `text` is no absolute URL with a host, or file:///PATH. Accepts any scheme. The
+// message has no user, password or query.
 model::Result<Url> ParseUrl(std::string_view text);
 
 // The URL that `reference`, such as a Location header, means in an answer from `base`.

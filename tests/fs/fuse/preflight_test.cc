@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "fs/fuse/preflight.h"
 
-#include "fs/serve/mount_info.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "fs/serve/mount_info.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
 
