@@ -369,6 +369,11 @@ class DescriptorsTest(FaultsCase):
         self.assert_sound("zstd.zarr")
 
 
+def is_stopped(pid, thread):
+    with open(f"/proc/{pid}/task/{thread}/stat", encoding="utf-8") as file:
+        return file.read().rpartition(")")[2].split()[0] == "T"
+
+
 class LifeTest(FaultsCase):
     """What is done to the daemon and its readers."""
 
@@ -435,6 +440,8 @@ class LifeTest(FaultsCase):
         pid = self.start_background()
         self.assertEqual(harness.read(self.point, "zstd.zarr", "data.raw"), self.values.tobytes())
         os.kill(pid, signal.SIGSTOP)
+        # kill() does not wait until all threads have stopped.
+        harness.wait_until(lambda: all(is_stopped(pid, thread) for thread in os.listdir(f"/proc/{pid}/task")), "stopping", 20)
         reader = subprocess.Popen(["sha256sum", f"{self.point}/raw.zarr/data.raw"], stdout=subprocess.PIPE, text=True)
         time.sleep(0.5)
         self.assertIsNone(reader.poll())
