@@ -25,6 +25,15 @@ model::Attribute Number(const char* name, double value) {
   return {name, model::Datatype::Float64(), {}, value, {}};
 }
 
+model::Attribute StandardParallels(double first, double second) {
+  model::Attribute parallels = Number("standard_parallel", first);
+  if (first != second) {
+    parallels.shape = {2};
+    parallels.value = model::Value::List{first, second};
+  }
+  return parallels;
+}
+
 // The figure of the earth, and the functions of it that the projections share (Snyder's
 // equations 3-12, 14-15, 15-9).
 class Earth {
@@ -147,13 +156,9 @@ class Conformal final : public Projection {
                         Number("standard_parallel", sign_ * std::abs(origin_)),
                         Number("false_easting", 0), Number("false_northing", 0)});
     }
-    model::Attribute parallels = Number("standard_parallel", latin1_);
-    if (latin1_ != latin2_) {
-      parallels.shape = {2};
-      parallels.value = model::Value::List{latin1_, latin2_};
-    }
     return MappingOf("lambert_conformal_conic", earth_,
-                     {parallels, Number("longitude_of_central_meridian", Wrap(centre_)),
+                     {StandardParallels(latin1_, latin2_),
+                      Number("longitude_of_central_meridian", Wrap(centre_)),
                       Number("latitude_of_projection_origin", origin_),
                       Number("false_easting", 0), Number("false_northing", 0)});
   }
@@ -230,13 +235,9 @@ class Albers final : public Projection {
             Wrap(centre_ + theta / n_ / kRadian)};
   }
   std::vector<model::Attribute> Mapping() const override {
-    model::Attribute parallels = Number("standard_parallel", latin1_);
-    if (latin1_ != latin2_) {
-      parallels.shape = {2};
-      parallels.value = model::Value::List{latin1_, latin2_};
-    }
     return MappingOf("albers_conical_equal_area", earth_,
-                     {parallels, Number("longitude_of_central_meridian", Wrap(centre_)),
+                     {StandardParallels(latin1_, latin2_),
+                      Number("longitude_of_central_meridian", Wrap(centre_)),
                       Number("latitude_of_projection_origin", origin_),
                       Number("false_easting", 0), Number("false_northing", 0)});
   }
