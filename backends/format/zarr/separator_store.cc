@@ -229,6 +229,7 @@ std::shared_ptr<const Store> WithOtherSeparator(std::shared_ptr<const Store> sto
     return store;
   const char separator = layout.keys.separator();
   if (const auto* table = dynamic_cast<const ChunkTable*>(store.get())) {
+    if (!table->lists_keys()) return store;
     return std::make_shared<FindingTable>(store, *table, prefix, lead, separator, rank);
   }
   return std::make_shared<FindingStore>(std::move(store), prefix, lead, separator, rank);

@@ -21,8 +21,8 @@ class SeparatorStore : public Store {
   virtual std::vector<std::string> notes() const = 0;
 };
 
-// Returns `store` itself if the keys of chunks have no separator. `prefix` and `layout` are
-// those of the array.
+// Returns `store` itself if the keys of chunks have no separator, or if it is a table that does
+// not list them (ChunkTable::lists_keys()). `prefix` and `layout` are those of the array.
 std::shared_ptr<const Store> WithOtherSeparator(std::shared_ptr<const Store> store,
                                                 const std::string& prefix,
                                                 const ArrayLayout& layout);

@@ -73,8 +73,7 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
  public:
   ZarrArraySource(std::shared_ptr<const Store> store, std::string prefix,
                   std::shared_ptr<const ArrayLayout> layout)
-      : store_(HasExactKeys(*store) ? std::move(store)
-                                    : WithOtherSeparator(std::move(store), prefix, *layout)),
+      : store_(WithOtherSeparator(std::move(store), prefix, *layout)),
         table_(dynamic_cast<const ChunkTable*>(store_.get())),
         prefix_(std::move(prefix)),
         layout_(std::move(layout)) {}
@@ -88,7 +87,7 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
 
   // Of sharded arrays a listing only tells that there is nothing.
   model::Result<std::optional<std::vector<uint64_t>>> ListChunks(size_t most) const override {
-    if (HasExactKeys(*store_)) return std::nullopt;
+    if (has_exact_keys()) return std::nullopt;
     std::vector<uint64_t> found;
     std::string folder = prefix_.empty() ? prefix_ : prefix_.substr(0, prefix_.size() - 1);
     NDLFS_TRY(const bool is_all, ListBelow(folder, 0, most, found));
@@ -111,7 +110,7 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
 
   // One chunk of plain elements, that has the rows of the array.
   std::optional<ContiguousRange> contiguous() const override {
-    if (!layout_->plain || HasExactKeys(*store_)) return std::nullopt;
+    if (!layout_->plain || has_exact_keys()) return std::nullopt;
     const ChunkGrid& grid = layout_->objects;
     uint64_t size = layout_->plain->size();
     for (size_t dim = 0; dim < grid.rank(); ++dim) {
@@ -164,10 +163,7 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
   }
 
   // Whether the keys of chunks are those of the specification, and are not listed.
-  static bool HasExactKeys(const Store& store) {
-    const auto* table = dynamic_cast<const ChunkTable*>(&store);
-    return table != nullptr && !table->lists_keys();
-  }
+  bool has_exact_keys() const { return table_ != nullptr && !table_->lists_keys(); }
 
   // The value at `key`, where it truly is.
   model::Result<ChunkLocation> Find(std::string key) const {
