@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/base/percent_encoding.h"
 #include "backends/detection.h"
 #include "backends/store/block_cache/block_cache.h"
 #include "backends/store/block_cache/cached_source.h"

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "backends/base/percent_encoding.h"
 #include "backends/store/http/http_message.h"
 #include "backends/store/http/index_page.h"
 #include "backends/store/http/url.h"

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/base/percent_encoding.h"
 #include "backends/store/http/http_client.h"
 #include "backends/store/http/url.h"
 #include "tests/support/fake_http.h"

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/base/percent_encoding.h"
 #include "backends/store/http/http_client.h"
 #include "backends/store/http/http_service.h"
 #include "backends/store/http/remote_source.h"

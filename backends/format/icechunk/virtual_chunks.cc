@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "backends/base/percent_encoding.h"
 #include "backends/store/keys.h"
 
 namespace ndlfs::backends::icechunk {
@@ -14,29 +15,6 @@ using model::Result;
 
 constexpr std::string_view kContainerScheme = "vcc://";
 constexpr std::string_view kFileScheme = "file://";
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-// %XX decoded; anything else as it is.
-std::string Decoded(std::string_view text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_escape = text[i] == '%' && i + 2 < text.size() &&
-                           HexDigit(text[i + 1]) >= 0 && HexDigit(text[i + 2]) >= 0;
-    if (!is_escape) {
-      decoded += text[i];
-      continue;
-    }
-    decoded += static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2]));
-    i += 2;
-  }
-  return decoded;
-}
 
 // An ETag without its quotes; also of a generation that was made of one.
 std::string_view BareTag(std::string_view tag) {
@@ -102,7 +80,7 @@ std::string VirtualChunks::PrefixToAllow(std::string_view url) const {
 }
 
 Result<StoreKey> VirtualChunks::OpenFile(std::string_view url) const {
-  const std::string name = Decoded(url.substr(kFileScheme.size()));
+  const std::string name = PercentDecodeLeniently(url.substr(kFileScheme.size()));
   const auto path = source_->Resolve(JoinKey(path_, "repo"), name);
   if (path && !path->empty() && CheckKey(*path)) return StoreKey{files_, *path};
   if (const auto* opener = dynamic_cast<const UrlOpener*>(source_.get()); opener != nullptr) {
@@ -123,7 +101,7 @@ Result<StoreKey> VirtualChunks::Open(const std::string& url) const {
   }
   // The keys of buckets are written as they are, and these are encoded.
   const bool is_http = url.starts_with("http");
-  std::string wanted = is_http ? url : Decoded(url);
+  std::string wanted = is_http ? url : PercentDecodeLeniently(url);
   if (wanted.starts_with("gcs://")) wanted.erase(1, 1);
   const auto* opener = dynamic_cast<const UrlOpener*>(source_.get());
   auto found = opener == nullptr ? model::Unsupported(

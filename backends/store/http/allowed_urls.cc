@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/base/percent_encoding.h"
 #include "backends/store/forwarding_source.h"
 #include "backends/store/keys.h"
 #include "backends/store/url_opener.h"

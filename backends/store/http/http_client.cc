@@ -10,6 +10,7 @@
 #include <random>
 #include <utility>
 
+#include "backends/base/percent_encoding.h"
 #include "backends/store/http/http_answer.h"
 #include "model/base64.h"
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <utility>
 
+#include "backends/base/percent_encoding.h"
 #include "backends/store/http/index_page.h"
 
 namespace ndlfs::backends {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/base/percent_encoding.h"
 #include "backends/store/http/http_message.h"
 #include "backends/store/http/url.h"
 
@@ -106,18 +107,6 @@ std::string WithoutEntities(std::string_view text) {
   return plain;
 }
 
-// Undoes "%XX". Servers that do not encode names write a '%' as it is, as browsers take it.
-std::string DecodedName(std::string_view text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte =
-        text[i] == '%' && i + 2 < text.size() ? PercentDecode(text.substr(i, 3)) : std::nullopt;
-    decoded += byte ? *byte : std::string(1, text[i]);
-    if (byte) i += 2;
-  }
-  return decoded;
-}
-
 // An attribute that begins at `begin` of a tag, with or without quotes (WHATWG HTML, 13.1.2.3).
 struct Attribute {
   std::string name;  // in lower case
@@ -209,7 +198,7 @@ class PageOfDirectory {
     const auto parsed = ParseUrl(url);
     if (!parsed) return;
     host_ = parsed->host;
-    path_ = DecodedName(parsed->path);
+    path_ = PercentDecodeLeniently(parsed->path);
     path_.resize(path_.rfind('/') + 1);
   }
 
@@ -257,10 +246,10 @@ class PageOfDirectory {
       if (end == path.npos) return {};
       ++end;
       const bool is_above =
-          left == 2 && end == path.size() && path_.starts_with(DecodedName(path));
+          left == 2 && end == path.size() && path_.starts_with(PercentDecodeLeniently(path));
       if (is_above) return {Target::Kind::kAbove};
     }
-    if (path_.empty() || DecodedName(path.substr(0, end)) != path_) return {};
+    if (path_.empty() || PercentDecodeLeniently(path.substr(0, end)) != path_) return {};
     if (end == path.size()) return {Target::Kind::kNone};  // the page itself
     return Child(path.substr(end));
   }
@@ -269,7 +258,8 @@ class PageOfDirectory {
     const bool is_directory = link.ends_with('/');
     if (is_directory) link.remove_suffix(1);
     if (link.find('/') != link.npos) return {};
-    std::string name = DecodedName(link);
+    // Servers that do not encode names write a '%' as it is, as browsers take it.
+    std::string name = PercentDecodeLeniently(link);
     if (!IsSoundName(name)) return {};
     return {Target::Kind::kChild, std::move(name), is_directory};
   }

@@ -10,6 +10,8 @@
 #include <memory>
 #include <utility>
 
+#include "backends/base/percent_encoding.h"
+
 namespace ndlfs::backends {
 namespace {
 
@@ -87,17 +89,6 @@ model::Result<Url> ParseS3Url(std::string_view text) {
   }
   url.path = slash == rest.size() ? "/" : PercentEncode(rest.substr(slash));
   return url;
-}
-
-bool IsUnreserved(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' ||
-         c == '~';
-}
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 // "file:///PATH", of this machine.
@@ -184,35 +175,6 @@ bool LooksLikeUrl(std::string_view text) {
     }
   }
   return true;
-}
-
-std::string PercentEncode(std::string_view text, bool keep_slash) {
-  std::string encoded;
-  for (const char c : text) {
-    if (IsUnreserved(c) || (c == '/' && keep_slash)) {
-      encoded += c;
-    } else {
-      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return encoded;
-}
-
-std::optional<std::string> PercentDecode(std::string_view text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size()) return std::nullopt;
-    const int high = HexDigit(text[i + 1]);
-    const int low = HexDigit(text[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    decoded += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return decoded;
 }
 
 bool IsLinkLocalHost(std::string_view host) {

@@ -48,12 +48,6 @@ std::string UrlForMessages(std::string_view text);
 // Whether `text` begins with "SCHEME://".
 bool LooksLikeUrl(std::string_view text);
 
-// Encodes all but unreserved characters (RFC 3986) and '/' as %XX, as URLs of files and S3 keys
-// need it. `keep_slash` false encodes '/' too, as in the value of a query.
-std::string PercentEncode(std::string_view text, bool keep_slash = true);
-// The inverse; nullopt if a '%' is not followed by two hexadecimal digits.
-std::optional<std::string> PercentDecode(std::string_view text);
-
 // Whether the host of a URL is written as a link-local address (169.254.0.0/16, fe80::/10).
 bool IsLinkLocalHost(std::string_view host);
 

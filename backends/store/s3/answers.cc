@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "backends/base/percent_encoding.h"
 #include "backends/store/http/http_message.h"
 #include "backends/store/http/url.h"
 #include "backends/xml/xml.h"

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "backends/base/percent_encoding.h"
 #include "backends/store/http/url.h"
 #include "backends/store/keys.h"
 #include "backends/store/s3/answers.h"

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/base/json.h"
+#include "backends/base/percent_encoding.h"
 #include "backends/store/http/url.h"
 #include "backends/store/s3/answers.h"
 #include "backends/store/s3/credential_process.h"

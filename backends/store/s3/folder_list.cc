@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/base/percent_encoding.h"
 #include "backends/store/http/key_answer.h"
 #include "backends/store/http/url.h"
 

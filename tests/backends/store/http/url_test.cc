@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/base/percent_encoding.h"
 #include "backends/store/http/http_message.h"
 #include "tests/support/result.h"
 
@@ -78,6 +79,7 @@ TEST(UrlTest, EncodesAndDecodes) {
   EXPECT_EQ(PercentDecode("b%20c%2b+"), "b c++");
   EXPECT_EQ(PercentDecode("%2"), std::nullopt);
   EXPECT_EQ(PercentDecode("%zz"), std::nullopt);
+  EXPECT_EQ(PercentDecodeLeniently("b%20c%2b+ %2 %zz %"), "b c++ %2 %zz %");
 }
 
 TEST(UrlTest, KnowsLinkLocalAddresses) {
