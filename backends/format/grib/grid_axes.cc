@@ -187,7 +187,7 @@ std::vector<model::Attribute> KeysOf(const GribGrid& grid) {
 void AddLine(GridAxes& axes, size_t dim, Line line, std::vector<model::Attribute> attributes) {
   axes.coordinates.push_back({axes.dims[dim].name,
                               {dim},
-                              ValueAt([line](uint64_t i) { return line.At(i); }),
+                              ElementAt([line](uint64_t i) { return line.At(i); }),
                               std::move(attributes)});
 }
 
@@ -198,11 +198,11 @@ void AddPlaces(GridAxes& axes, const std::shared_ptr<const Projection>& projecti
   const auto at = [=](uint64_t i) { return projection->Inverse({x.At(i % ni), y.At(i / ni)}); };
   axes.coordinates.push_back({"latitude",
                               {0, 1},
-                              ValueAt([at](uint64_t i) { return at(i).latitude; }),
+                              ElementAt([at](uint64_t i) { return at(i).latitude; }),
                               LatitudeAttributes()});
   axes.coordinates.push_back({"longitude",
                               {0, 1},
-                              ValueAt([at](uint64_t i) { return at(i).longitude; }),
+                              ElementAt([at](uint64_t i) { return at(i).longitude; }),
                               LongitudeAttributes()});
 }
 
@@ -262,7 +262,7 @@ void DescribeRegular(const GribGrid& grid, GridAxes& axes) {
 void DescribeReduced(const std::shared_ptr<const GribGrid>& grid, GridAxes& axes) {
   if (!HasGribPoints(*grid)) return;
   const auto fill = [grid](GribCoordinate coordinate) {
-    return FillAll([grid, coordinate](std::span<double> out) {
+    return FillElements([grid, coordinate](std::span<double> out) {
       return GribPoints(*grid, coordinate, out);
     });
   };

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backends/codec/grib/message.h"
-#include "backends/format/grib/computed_source.h"
+#include "backends/format/computed_source.h"
 #include "model/entities.h"
 
 namespace ndlfs::backends::grib {
@@ -24,7 +24,7 @@ struct GridDimension {
 struct GridCoordinate {
   std::string name;          // that of a dimension, or "latitude", "longitude"
   std::vector<size_t> dims;  // of GridAxes::dims
-  std::variant<ValueAt, FillAll> values;
+  std::variant<ElementAt, FillElements> values;
   std::vector<model::Attribute> attributes;
 };
 

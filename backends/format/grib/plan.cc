@@ -254,13 +254,13 @@ class GroupPlanner {
       bounds.dims.push_back({"bnds", 2});
       dimensions_.insert("bnds");
       bounds.values =
-          ValueAt([values = std::move(axis.bounds)](uint64_t i) { return values[i]; });
+          ElementAt([values = std::move(axis.bounds)](uint64_t i) { return values[i]; });
       const std::string bounds_name = FreeName(name + "_bnds");
       group_.arrays.emplace(bounds_name, std::move(bounds));
       coordinate.attributes.push_back(TextAttributeOf("bounds", bounds_name));
     }
     coordinate.values =
-        ValueAt([values = std::move(axis.values)](uint64_t i) { return values[i]; });
+        ElementAt([values = std::move(axis.values)](uint64_t i) { return values[i]; });
     group_.arrays.emplace(name, std::move(coordinate));
   }
 
@@ -276,7 +276,7 @@ class GroupPlanner {
       // Files of one time or step are joined by these.
       coordinate.attributes.push_back(TextAttributeOf("coordinates", time + " " + step));
       coordinate.values =
-          ValueAt([times = references.values, hours = steps.values](uint64_t i) {
+          ElementAt([times = references.values, hours = steps.values](uint64_t i) {
             return times[i / hours.size()] + hours[i % hours.size()] * 3600;
           });
       group_.arrays.emplace(entry->second, std::move(coordinate));
@@ -330,7 +330,7 @@ class GroupPlanner {
     }
     if (grid.mapping.empty()) return;
     PlannedCoordinate mapping;
-    mapping.values = ValueAt([](uint64_t) { return 0.0; });
+    mapping.values = ElementAt([](uint64_t) { return 0.0; });
     mapping.attributes = grid.mapping;
     group_.arrays.emplace("projection" + suffix, std::move(mapping));
   }

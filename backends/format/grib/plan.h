@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "backends/format/grib/computed_source.h"
+#include "backends/format/computed_source.h"
 #include "backends/format/grib/grid_axes.h"
 #include "backends/format/grib/message_index.h"
 #include "backends/format/grib/parameters.h"
@@ -27,7 +27,7 @@ namespace ndlfs::backends::grib {
 // A coordinate variable, or one that only has attributes.
 struct PlannedCoordinate {
   std::vector<GridDimension> dims;
-  std::variant<ValueAt, FillAll> values;
+  std::variant<ElementAt, FillElements> values;
   std::vector<model::Attribute> attributes;
 };
 

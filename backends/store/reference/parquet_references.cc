@@ -300,11 +300,7 @@ class ParquetReferenceStore final : public ReferenceStore {
   }
 
   model::Result<StoreKey> FindTarget(std::string_view url, std::string_view table) const {
-    if (IsRemote(url)) {
-      const auto* opener = dynamic_cast<const UrlOpener*>(source_.get());
-      if (opener != nullptr) return opener->FindUrl(url);
-      return model::Unsupported("the remote reference {}", model::Quote(url));
-    }
+    if (IsRemote(url)) return FindRemote(*source_, url);
     auto in_directory = ResolveLocalUrl(*source_, JoinKey(path_, kMetadata), url);
     if (url.starts_with("/") || url.starts_with("file://")) {
       if (in_directory) return StoreKey{targets_, *std::move(in_directory)};

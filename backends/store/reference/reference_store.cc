@@ -274,11 +274,7 @@ class JsonReferenceStore final : public ReferenceStore {
   }
 
   model::Result<StoreKey> FindTarget(std::string_view url) const {
-    if (IsRemote(url)) {
-      const auto* opener = dynamic_cast<const UrlOpener*>(source_.get());
-      if (opener != nullptr) return opener->FindUrl(url);
-      return model::Unsupported("the remote reference {}", model::Quote(url));
-    }
+    if (IsRemote(url)) return FindRemote(*source_, url);
     auto path = ResolveLocalUrl(*source_, path_, url);
     if (path) return StoreKey{targets_, *std::move(path)};
     return FindOutside(*source_, url, std::move(path).error());

@@ -29,11 +29,16 @@ model::Result<std::string> ResolveLocalUrl(const Source& source, std::string_vie
   return *std::move(path);
 }
 
+model::Result<StoreKey> FindRemote(const Source& source, std::string_view url) {
+  const auto* opener = dynamic_cast<const UrlOpener*>(&source);
+  if (opener != nullptr) return opener->FindUrl(url);
+  return model::Unsupported("the remote reference {}", model::Quote(url));
+}
+
 model::Result<StoreKey> FindOutside(const Source& source, std::string_view url,
                                     model::Error refusal) {
-  const auto* opener = dynamic_cast<const UrlOpener*>(&source);
-  if (opener != nullptr && url.starts_with(kFileScheme)) {
-    auto found = opener->FindUrl(url);
+  if (url.starts_with(kFileScheme)) {
+    auto found = FindRemote(source, url);
     if (found || found.error().code() != model::ErrorCode::kUnsupported) return found;
   }
   return model::Propagate(std::move(refusal));

@@ -18,6 +18,9 @@ bool IsRemote(std::string_view url);
 model::Result<std::string> ResolveLocalUrl(const Source& source, std::string_view file_path,
                                            std::string_view url);
 
+// The file behind a remote URL. kUnsupported if `source` opens no URLs, or not this one.
+model::Result<StoreKey> FindRemote(const Source& source, std::string_view url);
+
 // The file behind a URL that ResolveLocalUrl() has refused with `refusal`, if it is a file://
 // URL that the user allows; else `refusal`.
 model::Result<StoreKey> FindOutside(const Source& source, std::string_view url,

@@ -10,21 +10,21 @@
 #include "backends/format/array_source.h"
 #include "model/error.h"
 
-namespace ndlfs::backends::grib {
+namespace ndlfs::backends {
 
 // The element at a place of an array, counted in C order. Called by several threads.
-using ValueAt = std::function<double(uint64_t)>;
+using ElementAt = std::function<double(uint64_t)>;
 
 // An array of float64 that no file has: its elements are computed when they are read. Fails
 // (kLimit) for more elements than a view may have.
 model::Result<std::shared_ptr<const ArraySource>> MakeComputedSource(
-    std::vector<uint64_t> shape, ValueAt value_at);
+    std::vector<uint64_t> shape, ElementAt value_at);
 
 // Fills all elements of an array. Called by several threads.
-using FillAll = std::function<model::Result<void>(std::span<double>)>;
+using FillElements = std::function<model::Result<void>(std::span<double>)>;
 
 // The same of elements that are computed together, as one chunk.
 model::Result<std::shared_ptr<const ArraySource>> MakeComputedSource(
-    std::vector<uint64_t> shape, FillAll fill_all);
+    std::vector<uint64_t> shape, FillElements fill_all);
 
-}  // namespace ndlfs::backends::grib
+}  // namespace ndlfs::backends

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/format/grib/computed_source.h"
+#include "backends/format/computed_source.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,14 +8,14 @@
 #include "backends/base/checked.h"
 #include "backends/format/block_shape.h"
 
-namespace ndlfs::backends::grib {
+namespace ndlfs::backends {
 namespace {
 
 using model::Result;
 
 class ComputedSource final : public ArraySource {
  public:
-  ComputedSource(ArraySpec spec, ValueAt value_at)
+  ComputedSource(ArraySpec spec, ElementAt value_at)
       : spec_(std::move(spec)), value_at_(std::move(value_at)) {}
 
   const ArraySpec& spec() const override { return spec_; }
@@ -38,12 +38,12 @@ class ComputedSource final : public ArraySource {
 
  private:
   const ArraySpec spec_;
-  const ValueAt value_at_;
+  const ElementAt value_at_;
 };
 
 class FilledSource final : public ArraySource {
  public:
-  FilledSource(ArraySpec spec, FillAll fill_all)
+  FilledSource(ArraySpec spec, FillElements fill_all)
       : spec_(std::move(spec)), fill_all_(std::move(fill_all)) {}
 
   const ArraySpec& spec() const override { return spec_; }
@@ -64,7 +64,7 @@ class FilledSource final : public ArraySource {
 
  private:
   const ArraySpec spec_;
-  const FillAll fill_all_;
+  const FillElements fill_all_;
 };
 
 // Without a grid.
@@ -80,7 +80,7 @@ Result<ArraySpec> SpecOf(std::vector<uint64_t> shape) {
 }  // namespace
 
 Result<std::shared_ptr<const ArraySource>> MakeComputedSource(std::vector<uint64_t> shape,
-                                                              FillAll fill_all) {
+                                                              FillElements fill_all) {
   NDLFS_TRY(ArraySpec spec, SpecOf(std::move(shape)));
   std::vector<uint64_t> chunk = spec.shape;
   for (uint64_t& extent : chunk) extent = std::max<uint64_t>(extent, 1);
@@ -89,11 +89,11 @@ Result<std::shared_ptr<const ArraySource>> MakeComputedSource(std::vector<uint64
 }
 
 Result<std::shared_ptr<const ArraySource>> MakeComputedSource(std::vector<uint64_t> shape,
-                                                              ValueAt value_at) {
+                                                              ElementAt value_at) {
   NDLFS_TRY(ArraySpec spec, SpecOf(std::move(shape)));
   const auto block = ContiguousBlockShape(spec.shape, sizeof(double), kBlockBytes);
   NDLFS_TRY(spec.grid, ChunkGrid::Regular(spec.shape, block, ChunkGrid::Edge::kCropped));
   return std::make_shared<ComputedSource>(std::move(spec), std::move(value_at));
 }
 
-}  // namespace ndlfs::backends::grib
+}  // namespace ndlfs::backends
