@@ -174,9 +174,9 @@ std::vector<std::string_view> MarkersOfAll() {
   return names;
 }
 
-// For sources whose looks are requests: the format of the directory at `path`, if it has a
-// document that describes all its objects. Otherwise null; then the looks for `names`, and for
-// the other files of a store, have been sent together.
+// Looks into the directory at `path` of a source where each look is a request. Returns its
+// format if one document there describes all objects of the store. Otherwise returns null; it
+// has then sent the looks for `names`, and for the other files of a store, together.
 const Format* LookForRemoteStore(const Source& source, std::string_view path,
                                  std::vector<std::string_view>& names) {
   const bool is_called_so = IsCalledLikeStore(source, path);

@@ -7,8 +7,8 @@
 
 namespace ndlfs::backends {
 
-// The part of stat() that says who may read something: an owner, a group, and the nine
-// permission bits. Views show it; it grants nothing to anybody: see caller.h.
+// The owner, the group and the nine permission bits that stat() shows. Views show them, but
+// they grant nothing: files are opened as the caller (see caller.h).
 struct Permissions {
   uid_t uid = 0;
   gid_t gid = 0;

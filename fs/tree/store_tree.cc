@@ -284,7 +284,7 @@ TreeNodePtr EntityFolder::MakeErrorPage(std::string_view reason) const {
                       FileAttributes(*store_));
 }
 
-// Anybody who may read the data may read what is wrong with them.
+// A user who may read the data may also read why a part of them cannot be shown.
 model::Result<TreeNodePtr> EntityFolder::FindError(const Entity& entity) const {
   std::string text = entity.ErrorText();
   if (text.empty()) return model::NotFound("{}", kErrorName);

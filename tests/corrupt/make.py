@@ -27,7 +27,6 @@ import numcodecs
 import numpy as np
 
 import grib_messages
-import grib_writer
 import icechunk_writer
 import parquet
 import zarr3
@@ -605,13 +604,13 @@ def grib_chunks(path, change):
     """A sound array whose chunks are messages of GRIB, but for the change of chunk 1."""
     v3(path, changes={"codecs": [{"name": "gribberish"}]})
     for i in range(CHUNKS):
-        message = grib_writer.message(VALUES[i * COUNT:(i + 1) * COUNT], COUNT, 1)
+        message = grib_messages.packed_message(VALUES[i * COUNT:(i + 1) * COUNT], COUNT, 1)
         write(f"{path}/c/{i}", change(message) if i == 1 else message)
 
 
 GRIB_CHANGES = {
     "truncated": (lambda content: content[:100], ("gribberish", "are left")),
-    "of-fewer-points": (lambda content: grib_writer.message([1], 1, 1), ("a field of 1 points",)),
+    "of-fewer-points": (lambda content: grib_messages.packed_message([1], 1, 1), ("a field of 1 points",)),
     "with-a-length-that-overflows": (lambda content: content[:8] + b"\xff" * 8 + content[16:], ("a message of 18446744073709551615",)),
     "of-64-bits": (lambda content: content.replace(struct.pack(">HfHHB", 0, 0, 0, 0, 16), struct.pack(">HfHHB", 0, 0, 0, 0, 64)),
                    ("packed values of 64 bits",)),

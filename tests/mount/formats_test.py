@@ -8,7 +8,7 @@ import threading
 import warnings
 import zipfile
 
-import grib_writer
+import grib_messages
 import h5py
 import harness
 import netCDF4
@@ -538,7 +538,7 @@ class OtherZarrTest(FormatTestCase):
     def test_chunks_that_are_messages_of_grib(self):
         # Two messages with junk between, in a file that a kerchunk document and Zarr v3 chunks take them of.
         numbers = (np.arange(2 * 48) * 977 % 65536).reshape(2, 6, 8)
-        messages = [grib_writer.message(field.ravel(), 8, 6, reference=200, scan=0x40) for field in numbers]
+        messages = [grib_messages.packed_message(field.ravel(), 8, 6, reference=200, scan=0x40) for field in numbers]
         harness.write(self.path("a.grib2"), messages[0] + b"junk" + messages[1])
         array = {"zarr_format": 2, "shape": [2, 6, 8], "chunks": [1, 6, 8], "dtype": "<f4", "order": "C", "fill_value": None,
                  "filters": [{"id": "grib", "var": "t", "dtype": "float32"}], "compressor": None}

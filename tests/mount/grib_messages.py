@@ -51,3 +51,15 @@ def message(values, **keys):
     values = np.asarray(values, "f4")
     nj, ni = values.shape
     return whole(IDENTIFICATION + grid(ni, nj) + field(values, **keys))
+
+
+def packed_message(numbers, ni, nj, reference=0.0, scan=0):
+    """A field of ni x nj points with simple packing, whose values are `reference` + numbers of 16 bits. Its grid begins at 50
+    degrees north, and has steps of 2 degrees."""
+    points = struct.pack(">BIBBH", 0, ni * nj, 0, 0, 0) + bytes([6]) + b"\xff" * 15
+    points += struct.pack(">IIIIIIBIIIIB", ni, nj, 0, 0xffffffff, 50000000, 0, 0x30, 40000000, 14000000, 2000000, 2000000, scan)
+    product = struct.pack(">HHBBBBBHBBIBBIBBI", 0, 0, 0, 0, 2, 255, 255, 0, 0, 1, 6, 103, 0, 2, 255, 255, 0xffffffff)
+    origin = struct.pack(">HHBBBHBBBBBBB", 98, 0, 4, 0, 1, 2024, 3, 15, 6, 0, 0, 0, 1)
+    packing = struct.pack(">IHfHHBB", ni * nj, 0, reference, 0, 0, 16, 0)
+    return whole(section(1, origin) + section(3, points) + section(4, product) + section(5, packing) + section(6, b"\xff") +
+                 section(7, struct.pack(f">{ni * nj}H", *numbers)))

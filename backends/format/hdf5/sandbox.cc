@@ -114,10 +114,10 @@ bool AddRules(scmp_filter_ctx filter) {
          allow(SCMP_SYS(tgkill), {itself});
 }
 
-// A forbidden call fails as if the kernel did not have it. A C library that prefers a newer
-// call then falls back on the one that it knows, which it would not do after EPERM; and no
-// update makes the process die of a new call. An attacker who has taken the process over gains
-// nothing if it stays alive.
+// A forbidden call fails as if the kernel did not have it (ENOSYS). A C library that prefers a
+// newer call then uses the older one; after EPERM it would not. So an update of the C library
+// does not end the process, although it brings new calls. The filter need not end the process
+// for safety: an attacker in it can do no more with a call that fails.
 void ForbidOtherCalls() {
   const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), &::seccomp_release);
   if (filter != nullptr && AddRules(filter.get())) ::seccomp_load(filter.get());
