@@ -112,6 +112,7 @@ check_tidy() {
   mkdir -p build/tidy
   # An option that g++ has and clang has not.
   cmake --preset release -B build/tidy-flags -DNDLFS_UNITY=OFF >build/tidy/configure.log
+  cmake --build build/tidy-flags --target generated >>build/tidy/configure.log
   sed 's/ -fvect-cost-model=[a-z]*//' build/tidy-flags/compile_commands.json >build/tidy/compile_commands.json
   find model backends cache fs -name '*.cc' -print0 | sort -z |
     xargs -0 -n 1 -P "$jobs" clang-tidy --quiet -p build/tidy 2>build/tidy/log ||
@@ -162,6 +163,7 @@ part_mutation() {
 compile_alone() {
   cmake --preset dev -B build/alone -DNDLFS_PRECOMPILE=OFF -DNDLFS_WERROR=ON >build/alone.configure.log 2>&1 ||
     { tail -n 50 build/alone.configure.log >&2; return 1; }
+  cmake --build build/alone --target generated >>build/alone.configure.log || return 1
   /usr/bin/python3 -B tests/alone.py build/alone "$jobs"
 }
 

@@ -3,8 +3,8 @@
 
     tests/alone.py BUILD [JOBS [FILE...]]
 
-BUILD is a build folder with one unit a source: no NDLFS_UNITY, no NDLFS_PRECOMPILE. FILEs are named from the top of the
-sources; without any, all are compiled. Nothing is written.
+BUILD is a build folder with one unit a source (no NDLFS_UNITY, no NDLFS_PRECOMPILE) and with its target `generated`. FILEs
+are named from the top of the sources; without any, all are compiled. Nothing is written.
 """
 import concurrent.futures
 import json

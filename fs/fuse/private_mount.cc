@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "fs/fuse/preflight.h"
+#include "fs/serve/mount_info.h"
 
 namespace ndlfs::fs {
 namespace {
