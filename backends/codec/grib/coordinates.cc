@@ -86,7 +86,7 @@ double Wrapped(double longitude) {
 std::vector<double> LongitudeAxis(const GribGrid& grid, uint64_t count) {
   double span = grid.last_longitude - grid.first_longitude;
   if (grid.i_negative()) span = -span;
-  while (span < 0) span += 360;
+  if (span < 0) span = Wrapped(span);
   const auto steps = static_cast<double>(count - 1);
   // Files whose last longitude is wrong are many more than those with a wrong increment.
   if (grid.di && count > 1 && *grid.di > 0 &&
@@ -264,7 +264,7 @@ std::vector<double> ReducedLongitudes(const GribGrid& grid, uint64_t row) {
   const uint64_t count = grid.row_points[row];
   const uint64_t most = *std::max_element(grid.row_points.begin(), grid.row_points.end());
   double span = grid.last_longitude - grid.first_longitude;
-  while (span < 0) span += 360;
+  if (span < 0) span = Wrapped(span);
   const bool is_circle = span + 1.5 * 360.0 / static_cast<double>(most) > 360;
   if (!is_circle) return EvenAxis(grid.first_longitude, grid.first_longitude + span, count);
   std::vector<double> axis(count);
@@ -280,7 +280,7 @@ std::vector<double> ReducedLongitudes(const GribGrid& grid, uint64_t row) {
 bool HasKnownRows(const GribGrid& grid) {
   const uint64_t most = *std::max_element(grid.row_points.begin(), grid.row_points.end());
   double span = grid.last_longitude - grid.first_longitude;
-  while (span < 0) span += 360;
+  if (span < 0) span = Wrapped(span);
   return most != 0 && span + 1.5 * 360.0 / static_cast<double>(most) > 360;
 }
 

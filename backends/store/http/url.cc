@@ -53,6 +53,15 @@ std::string WithoutSecrets(std::string_view text) {
   return fmt::format("{}{}", text.substr(0, host), text.substr(host + at + 1));
 }
 
+// Whether libcurl takes the host for the same when it reads the URL again. "%39" is the name
+// "9", and "9" the address 0.0.0.9: that would be another host than the one that is checked.
+bool HostStays(const Url& url) {
+  const Handle again(curl_url(), &curl_url_cleanup);
+  return curl_url_set(again.get(), CURLUPART_URL, url.origin().c_str(), kParseFlags) ==
+             CURLUE_OK &&
+         LowerCase(Part(again.get(), CURLUPART_HOST)) == url.host;
+}
+
 model::Result<Url> Parts(CURLU* handle, std::string_view text) {
   Url url;
   url.scheme = LowerCase(Part(handle, CURLUPART_SCHEME));
@@ -67,10 +76,9 @@ model::Result<Url> Parts(CURLU* handle, std::string_view text) {
   if (url.scheme.empty() || url.host.empty()) {
     return model::BadInput("{} is no URL with a host", model::Quote(WithoutSecrets(text)));
   }
-  // libcurl has decoded the host, and decodes it again when it is asked to connect: that would
-  // be another host than the one that is checked here.
-  if (url.host.find('%') != url.host.npos) {
-    return model::BadInput("{} is no URL: there is a '%' in the name of its host",
+  // libcurl has decoded the host, and decodes it again when it is asked to connect.
+  if (url.host.find('%') != url.host.npos || !HostStays(url)) {
+    return model::BadInput("{} is no URL: the name of its host is percent-encoded",
                            model::Quote(WithoutSecrets(text)));
   }
   return url;

@@ -338,6 +338,16 @@ TEST(GribCoordinatesTest, RotatedGridsAreTurnedBack) {
   EXPECT_THAT(PointsOf(grid, GribCoordinate::kLongitude)[0], DoubleNear(-162, 1e-9));
 }
 
+// Files lie: what goes around the Earth 10^16 times takes no longer than what goes around once.
+TEST(GribCoordinatesTest, LongitudesFarAwayAreOnTheCircle) {
+  GribGrid grid = GridOf(GribGridKind::kLatLon, 3, 1);
+  grid.last_longitude = -3.6e18 - 1024;
+  for (const double longitude : PointsOf(grid, GribCoordinate::kLongitude)) {
+    EXPECT_GE(longitude, 0);
+    EXPECT_LT(longitude, 360);
+  }
+}
+
 TEST(GribCoordinatesTest, ProjectionsBeginAtTheirFirstPoint) {
   for (const auto kind :
        {GribGridKind::kLambert, GribGridKind::kPolarStereographic, GribGridKind::kMercator}) {

@@ -44,7 +44,7 @@ TEST(UrlTest, KeysOfBucketsAreAsTheyAre) {
 
 TEST(UrlTest, RefusesWhatIsNone) {
   for (const char* text : {"", "/data", "http://", "http://h:port/", "://h", "1a://h",
-                           "http://h\n/", "http://[::1/"}) {
+                           "http://h\n/", "http://[::1/", "h://%39"}) {
     EXPECT_FALSE(ParseUrl(text)) << text;
   }
 }
