@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "model/file_set.h"
 
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <set>
+
+#include "model/number_text.h"
 
 namespace ndlfs::model {
 namespace {
@@ -48,8 +49,7 @@ Result<NumberPattern> ParseNumberPattern(std::string_view pattern) {
     if (!is_number || found) {
       return BadInput("expected one number such as %d or %03d in {}", Quote(pattern));
     }
-    if (!width.empty())
-      std::from_chars(width.data(), width.data() + width.size(), parsed.width);
+    parsed.width = ParseNumber<decltype(parsed.width)>(width).value_or(0);
     found = true;
     i = end;
   }
@@ -77,12 +77,10 @@ Result<std::vector<std::string>> ExpandNumbers(const FileSet& files) {
 // --- Dates
 
 template <typename T>
-bool TakeNumber(std::string_view& text, size_t digits, T& number) {
-  if (text.size() < digits) return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + digits, number);
-  if (error != std::errc() || end != text.data() + digits || text[0] == '-') return false;
-  text.remove_prefix(digits);
-  return true;
+bool TakeField(std::string_view& text, size_t digits, T& number) {
+  const auto taken = TakeDigits<T>(text, digits);
+  number = taken.value_or(number);
+  return taken.has_value();
 }
 
 bool Take(std::string_view& text, std::string_view any_of) {
@@ -99,12 +97,12 @@ Result<sys_seconds> ParseDate(std::string_view text) {
   };
   int year = 0;
   unsigned month = 1, day = 1, hour = 0, minute = 0, second = 0;
-  if (!TakeNumber(text, 4, year)) return fail();
-  if (Take(text, "-") && !TakeNumber(text, 2, month)) return fail();
-  if (Take(text, "-") && !TakeNumber(text, 2, day)) return fail();
-  if (Take(text, "T ") && !TakeNumber(text, 2, hour)) return fail();
-  if (Take(text, ":") && !TakeNumber(text, 2, minute)) return fail();
-  if (Take(text, ":") && !TakeNumber(text, 2, second)) return fail();
+  if (!TakeField(text, 4, year)) return fail();
+  if (Take(text, "-") && !TakeField(text, 2, month)) return fail();
+  if (Take(text, "-") && !TakeField(text, 2, day)) return fail();
+  if (Take(text, "T ") && !TakeField(text, 2, hour)) return fail();
+  if (Take(text, ":") && !TakeField(text, 2, minute)) return fail();
+  if (Take(text, ":") && !TakeField(text, 2, second)) return fail();
   const year_month_day date{std::chrono::year(year), std::chrono::month(month),
                             std::chrono::day(day)};
   if (!text.empty() || !date.ok() || hour > 23 || minute > 59 || second > 59) return fail();

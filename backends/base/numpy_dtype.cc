@@ -2,12 +2,12 @@
 #include "backends/base/numpy_dtype.h"
 
 #include <array>
-#include <charconv>
 #include <optional>
 #include <unordered_set>
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "model/number_text.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -52,15 +52,6 @@ std::string ReplaceWord(std::string_view text) {
   return std::string(text);
 }
 
-// Removes the decimal number at the beginning of `text`, and returns it.
-std::optional<uint64_t> TakeNumber(std::string_view& text) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  return number;
-}
-
 model::Failure NotAType(std::string_view typestr) {
   return BadInput("{} is not a NumPy type", Quote(typestr));
 }
@@ -76,7 +67,7 @@ std::optional<model::TimeUnit> ParseTimeUnit(std::string_view text, bool is_delt
   if (text.empty()) return model::TimeUnit{"generic", 1, is_delta};
   if (text.size() < 3 || text.front() != '[' || text.back() != ']') return std::nullopt;
   text = text.substr(1, text.size() - 2);
-  const uint64_t scale = TakeNumber(text).value_or(1);
+  const uint64_t scale = model::TakeNumber<uint64_t>(text).value_or(1);
   if (scale > kMaxItemSize) return std::nullopt;
   if (text == "\xce\xbcs") text = "us";
   for (const std::string_view unit : kUnits) {
@@ -239,7 +230,7 @@ model::Result<Datatype> NumpyDtype(std::string_view typestr) {
                               Quote(typestr));
   }
   text.remove_prefix(1);
-  const auto count = TakeNumber(text);
+  const auto count = model::TakeNumber<uint64_t>(text);
   if (!count) return NotAType(typestr);
   if ((kind == 'M' || kind == 'm') && *count == 8) {
     auto unit = ParseTimeUnit(text, kind == 'm');

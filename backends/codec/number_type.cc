@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -12,6 +11,7 @@
 #include "backends/base/json_exact.h"
 #include "backends/base/numpy_dtype.h"
 #include "backends/codec/byte_swap.h"
+#include "model/number_text.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -76,13 +76,9 @@ uint32_t EncodeFloat(const model::FloatFormat& format, double value) {
 
 template <typename T>
 model::Result<T> ParseHexBits(const std::string& text) {
-  T bits = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data() + 2, end, bits, 16);
-  if (error != std::errc() || at != end) {
-    return model::BadInput("{} is not a number", model::Quote(text));
-  }
-  return bits;
+  const auto bits = model::ParseNumber<T>(std::string_view(text).substr(2), 16);
+  if (!bits) return model::BadInput("{} is not a number", model::Quote(text));
+  return *bits;
 }
 
 model::Result<void> StoreBits(const std::string& text, const NumberType& type, std::byte* to) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -13,6 +12,7 @@
 #include "backends/codec/simd.h"
 #include "model/attributes.h"
 #include "model/base64.h"
+#include "model/number_text.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -129,20 +129,12 @@ bool Says(const Attributes& attributes, std::string_view name, std::string_view 
 // writes `_FillValue` of floats in Zarr v3.
 std::optional<model::Value> NumberOfText(const std::string& text,
                                          const model::Datatype& stored) {
-  int64_t integer = 0;
-  const char* const end = text.data() + text.size();
-  if (const auto read = std::from_chars(text.data(), end, integer);
-      read.ec == std::errc() && read.ptr == end) {
-    return model::Value(integer);
-  }
+  if (const auto integer = model::ParseNumber<int64_t>(text)) return model::Value(*integer);
   if (stored.kind() != model::Datatype::Kind::kFloat) return std::nullopt;
-  double real = 0;
-  if (const auto read = std::from_chars(text.data(), end, real);
-      read.ec == std::errc() && read.ptr == end) {
-    return model::Value(real);
-  }
+  if (const auto real = model::ParseNumber<double>(text)) return model::Value(*real);
   constexpr size_t kEncodedDouble = 12;
   const auto bytes = text.size() == kEncodedDouble ? model::DecodeBase64(text) : std::nullopt;
+  double real = 0;
   if (!bytes || bytes->size() != sizeof real) return std::nullopt;
   std::memcpy(&real, bytes->data(), sizeof real);
   return model::Value(real);

@@ -2,11 +2,12 @@
 #include "fs/fuse/caller_state.h"
 
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdint>
 #include <fstream>
 #include <string>
+
+#include "model/number_text.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -29,10 +30,8 @@ std::string_view ValueOf(std::string_view status, std::string_view name) {
 }
 
 uint64_t SignalsOf(std::string_view status, std::string_view name) {
-  const std::string_view value = ValueOf(status, name);
-  uint64_t signals = 0;
-  std::from_chars(value.data(), value.data() + value.size(), signals, 16);
-  return signals;
+  std::string_view value = ValueOf(status, name);
+  return model::TakeNumber<uint64_t>(value, 16).value_or(0);
 }
 
 }  // namespace

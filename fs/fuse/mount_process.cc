@@ -9,11 +9,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <fstream>
 #include <string_view>
 #include <utility>
+
+#include "model/number_text.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -27,7 +28,7 @@ pid_t ReadPid(const std::string& mountpoint) {
   pid_t pid = 0;
   for (std::string line; std::getline(config, line);) {
     if (!line.starts_with(kPidKey)) continue;
-    std::from_chars(line.data() + kPidKey.size(), line.data() + line.size(), pid);
+    pid = model::ParseNumber<pid_t>(std::string_view(line).substr(kPidKey.size())).value_or(0);
   }
   return pid;
 }

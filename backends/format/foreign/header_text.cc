@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
+
+#include "model/number_text.h"
 
 namespace ndlfs::backends::foreign {
 namespace {
@@ -20,10 +21,7 @@ template <typename Number>
 std::optional<Number> Parse(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   if (text.empty() || text.front() == '+') return std::nullopt;
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return model::ParseNumber<Number>(text);
 }
 
 template <typename Number, typename ParseOne>

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <utility>
 
 #include "backends/format/zarr/extension.h"
+#include "model/number_text.h"
 
 namespace ndlfs::backends::zarr {
 
@@ -51,10 +51,9 @@ std::optional<std::vector<uint64_t>> ChunkKeyEncoding::Index(std::string_view ke
   }
   std::vector<uint64_t> index(rank);
   for (size_t i = 0; i < rank; ++i) {
-    uint64_t& number = index[last_axis_first_ ? rank - 1 - i : i];
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-    if (error != std::errc()) return std::nullopt;
-    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+    const auto number = model::TakeNumber<uint64_t>(rest);
+    if (!number) return std::nullopt;
+    index[last_axis_first_ ? rank - 1 - i : i] = *number;
     if (i + 1 == rank) break;
     if (!rest.starts_with(separator_)) return std::nullopt;
     rest.remove_prefix(1);

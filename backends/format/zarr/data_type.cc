@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <set>
 #include <string>
@@ -14,6 +13,7 @@
 #include "backends/base/checked.h"
 #include "backends/codec/number_type.h"
 #include "backends/format/zarr/extension.h"
+#include "model/number_text.h"
 
 namespace ndlfs::backends::zarr {
 namespace {
@@ -37,14 +37,12 @@ model::Result<uint64_t> CheckElementSize(uint64_t size) {
 
 // "r24": raw bits.
 model::Result<Datatype> ParseRawBits(std::string_view name) {
-  uint64_t bits = 0;
-  const std::string_view digits = name.substr(1);
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
-  if (error != std::errc() || end != digits.data() + digits.size()) return UnknownType(name);
-  if (bits % 8 != 0) {
+  const auto bits = model::ParseNumber<uint64_t>(name.substr(1));
+  if (!bits) return UnknownType(name);
+  if (*bits % 8 != 0) {
     return model::BadInput("{}: the number of bits is no multiple of 8", model::Quote(name));
   }
-  NDLFS_TRY(const uint64_t size, CheckElementSize(bits / 8), model::Quote(name));
+  NDLFS_TRY(const uint64_t size, CheckElementSize(*bits / 8), model::Quote(name));
   return Datatype::Opaque(size);
 }
 

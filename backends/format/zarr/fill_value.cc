@@ -2,7 +2,6 @@
 #include "backends/format/zarr/fill_value.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -15,6 +14,7 @@
 #include "backends/base/json_exact.h"
 #include "backends/codec/byte_swap.h"
 #include "model/base64.h"
+#include "model/number_text.h"
 #include "model/utf8.h"
 
 namespace ndlfs::backends::zarr {
@@ -101,9 +101,8 @@ model::Result<void> EncodeFloatBits(const Json& json, const Datatype& type, Byte
     return Unfit(fmt::format("0x and {} hexadecimal digits", 2 * type.size()), json);
   }
   for (size_t i = 0; i < type.size(); ++i) {
-    uint8_t byte = 0;
-    std::from_chars(digits.data() + 2 * i, digits.data() + 2 * i + 2, byte, 16);
-    out[type.size() - 1 - i] = std::byte{byte};
+    out[type.size() - 1 - i] =
+        std::byte{*model::ParseNumber<uint8_t>(digits.substr(2 * i, 2), 16)};
   }
   return {};
 }

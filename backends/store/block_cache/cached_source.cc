@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <span>
 #include <unordered_map>
@@ -18,6 +17,7 @@
 #include "backends/store/source_clock.h"
 #include "model/bounded_map.h"
 #include "model/mutex.h"
+#include "model/number_text.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -185,12 +185,14 @@ class FileCache {
   }
   static std::optional<ValueInfo> ParseRecord(std::string_view text) {
     ValueInfo info;
-    const char* const end = text.data() + text.size();
-    const auto size = std::from_chars(text.data(), end, info.size);
-    if (size.ec != std::errc() || size.ptr == end) return std::nullopt;
-    const auto time = std::from_chars(size.ptr + 1, end, info.modified_ns);
-    if (time.ec != std::errc() || time.ptr == end) return std::nullopt;
-    auto generation = Generation::FromText({time.ptr + 1, end});
+    const auto size = model::TakeNumber<uint64_t>(text);
+    if (!size || text.empty()) return std::nullopt;
+    text.remove_prefix(1);
+    const auto time = model::TakeNumber<int64_t>(text);
+    if (!time || text.empty()) return std::nullopt;
+    info.size = *size;
+    info.modified_ns = *time;
+    auto generation = Generation::FromText(text.substr(1));
     if (!generation) return std::nullopt;
     info.generation = *std::move(generation);
     return info;

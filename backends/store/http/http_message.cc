@@ -4,7 +4,8 @@
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <charconv>
+
+#include "model/number_text.h"
 
 namespace ndlfs::backends {
 
@@ -30,10 +31,7 @@ std::string_view ToText(HttpMethod method) {
 }
 
 std::optional<uint64_t> ParseDecimal(std::string_view text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return model::ParseNumber<uint64_t>(text);
 }
 
 std::optional<ContentRange> ParseContentRange(std::string_view text) {

@@ -2,10 +2,10 @@
 #include "backends/store/reference/generator.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "model/number_text.h"
 
 namespace ndlfs::backends::kerchunk {
 namespace {
@@ -73,10 +73,8 @@ Result<uint64_t> CountOfRange(int64_t start, int64_t stop, int64_t step) {
 Result<uint64_t> RenderNumber(const std::string& text, const Templates& templates,
                               const Variables& variables) {
   NDLFS_TRY(const std::string rendered, Render(text, templates, variables));
-  uint64_t number = 0;
-  const char* last = rendered.data() + rendered.size();
-  const auto [end, error] = std::from_chars(rendered.data(), last, number);
-  if (error == std::errc() && end == last && number <= INT64_MAX) return number;
+  const auto number = model::ParseNumber<uint64_t>(rendered);
+  if (number && *number <= INT64_MAX) return *number;
   return model::BadInput("expected a non-negative integer, found {}", model::Quote(rendered));
 }
 

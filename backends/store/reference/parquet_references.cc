@@ -2,7 +2,6 @@
 #include "backends/store/reference/parquet_references.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "backends/store/reference/reference_table.h"
 #include "backends/store/reference/reference_url.h"
 #include "backends/store/url_opener.h"
+#include "model/number_text.h"
 
 namespace ndlfs::backends::kerchunk {
 namespace {
@@ -67,15 +67,12 @@ std::optional<uint64_t> ChunkNumber(std::string_view name, const ChunkCounts& co
   if (counts.empty()) return name == "0" ? std::optional<uint64_t>(0) : std::nullopt;
   uint64_t number = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
-    uint64_t index = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
-    const auto size = static_cast<size_t>(end - name.data());
+    const std::string_view all = name;
+    const auto index = model::TakeNumber<uint64_t>(name);
     // Only the usual spelling: "01" is no key.
-    if (error != std::errc() || index >= counts[i] || (name[0] == '0' && size > 1)) {
-      return std::nullopt;
-    }
-    number = number * counts[i] + index;
-    name.remove_prefix(size);
+    const bool has_zeros = all.starts_with('0') && all.size() - name.size() > 1;
+    if (!index || *index >= counts[i] || has_zeros) return std::nullopt;
+    number = number * counts[i] + *index;
     if (i + 1 == counts.size()) break;
     if (name.empty() || (name[0] != '.' && name[0] != '/')) return std::nullopt;
     name.remove_prefix(1);

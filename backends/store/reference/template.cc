@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/number_text.h"
+
 namespace ndlfs::backends::kerchunk {
 namespace {
 
@@ -374,9 +376,7 @@ class Evaluator {
 
   static Result<int64_t> ToInteger(const TemplateValue& value) {
     const std::string text = TextOf(value);
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size()) return number;
+    if (const auto number = model::ParseNumber<int64_t>(text)) return *number;
     return model::BadInput("{} is no integer", model::Quote(text));
   }
 

@@ -22,6 +22,7 @@
 #include "fs/cli/base/nearest.h"
 #include "fs/serve/open_source.h"
 #include "fs/view/all_views.h"
+#include "model/number_text.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -90,23 +91,13 @@ bool IsGeneric(std::string_view name) {
              kGenericOptions.end();
 }
 
-// Parses all of `text` as an unsigned number.
-template <typename Number>
-std::optional<Number> ParseNumber(std::string_view text, int base = 10) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number, base);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return number;
-}
-
 Result<void> SetThreads(MountOptions& options, std::string_view value) {
   NDLFS_TRY(options.threads, ParseThreads(value));
   return {};
 }
 
 Result<void> SetFetches(MountOptions& options, std::string_view value) {
-  const auto fetches = ParseNumber<unsigned>(value);
+  const auto fetches = model::ParseNumber<unsigned>(value);
   if (!fetches || *fetches == 0 || *fetches > kMaxThreads) {
     return model::BadInput("{} is not a number from 1 to {}", Quote(value), kMaxThreads);
   }
@@ -128,7 +119,7 @@ std::optional<uint32_t> FindGroup(const std::string& name) {
 // system, and is refused.
 Result<uint32_t> ParseId(std::string_view value,
                          std::optional<uint32_t> (*find)(const std::string&)) {
-  const auto id = ParseNumber<uint32_t>(value);
+  const auto id = model::ParseNumber<uint32_t>(value);
   if (id && *id != std::numeric_limits<uint32_t>::max()) return *id;
   const auto named = find(std::string(value));
   return model::BadInput("{} is not the number of a user or group{}", Quote(value),
@@ -136,7 +127,7 @@ Result<uint32_t> ParseId(std::string_view value,
 }
 
 Result<void> SetUmask(MountOptions& options, std::string_view value) {
-  const auto mask = ParseNumber<uint32_t>(value, 8);
+  const auto mask = model::ParseNumber<uint32_t>(value, 8);
   if (!mask || *mask > 0777) {
     return model::BadInput("{} is not an octal number from 0 to 0777", Quote(value));
   }
@@ -478,7 +469,7 @@ Result<void> ApplyOptionList(std::string_view list, Unknown unknown, MountOption
 }
 
 Result<unsigned> ParseThreads(std::string_view text) {
-  const auto threads = ParseNumber<unsigned>(text);
+  const auto threads = model::ParseNumber<unsigned>(text);
   if (threads && *threads <= kMaxThreads) return *threads;
   return model::BadInput("{} is not a number from 0 (one per core) to {}", Quote(text),
                          kMaxThreads);
@@ -518,7 +509,7 @@ Result<std::string> ParseAs(std::string_view text) {
 
 Result<uint64_t> ParseSize(std::string_view text) {
   const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto number = ParseNumber<uint64_t>(text.substr(0, digits));
+  const auto number = model::ParseNumber<uint64_t>(text.substr(0, digits));
   const auto* unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const auto& u) {
     return u.first == text.substr(digits);
   });

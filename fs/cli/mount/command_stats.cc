@@ -8,7 +8,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -24,6 +23,7 @@
 #include "fs/cli/base/command.h"
 #include "fs/cli/base/standard_output.h"
 #include "fs/cli/mount/stats_report.h"
+#include "model/number_text.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -193,15 +193,6 @@ Result<int> Stats(const StatsArguments& arguments) {
   return result;
 }
 
-template <typename Number>
-std::optional<Number> Parse(const std::string& text) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return number;
-}
-
 Command::Body PrepareStats(CLI::App& app) {
   const auto arguments = std::make_shared<StatsArguments>();
   app.add_option("MOUNTPOINT", arguments->mountpoint, "Directory where ndlfs is mounted")
@@ -210,7 +201,7 @@ Command::Body PrepareStats(CLI::App& app) {
   app.add_option_function<std::string>(
          "--interval",
          [arguments](const std::string& text) {
-           const auto seconds = Parse<double>(text);
+           const auto seconds = model::ParseNumber<double>(text);
            if (!seconds || !(*seconds >= 0.1 && *seconds <= 3600)) {
              throw CLI::ValidationError(fmt::format(
                  "--interval: {} is not a number of seconds from 0.1 to 3600", Quote(text)));
@@ -222,7 +213,7 @@ Command::Body PrepareStats(CLI::App& app) {
   app.add_option_function<std::string>(
          "--count",
          [arguments](const std::string& text) {
-           const auto count = Parse<unsigned>(text);
+           const auto count = model::ParseNumber<unsigned>(text);
            if (!count || *count == 0) {
              throw CLI::ValidationError(
                  fmt::format("--count: {} is not a number from 1", Quote(text)));

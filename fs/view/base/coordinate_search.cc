@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -25,6 +24,7 @@
 #include "model/attributes.h"
 #include "model/cf_time.h"
 #include "model/float_format.h"
+#include "model/number_text.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -281,18 +281,14 @@ Result<IndexRange> FindOne(const Keys<Key>& keys, const Key& key, std::string_vi
 
 std::optional<double> ParseReal(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  double number = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (end.ec != std::errc() || end.ptr != text.data() + text.size()) return std::nullopt;
-  return std::isfinite(number) ? std::optional(number) : std::nullopt;
+  const auto number = model::ParseNumber<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 // The number that a text is, as the type of the coordinates has it.
 std::optional<long double> ParseNumber(std::string_view text, const KeyMeaning& meaning) {
-  int64_t integer = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), integer);
-  if (end.ec == std::errc() && end.ptr == text.data() + text.size() && !text.empty()) {
-    return static_cast<long double>(integer);
+  if (const auto integer = model::ParseNumber<int64_t>(text)) {
+    return static_cast<long double>(*integer);
   }
   const auto real = ParseReal(text);
   if (!real) return std::nullopt;
@@ -308,11 +304,8 @@ std::optional<long double> ParseNumber(std::string_view text, const KeyMeaning& 
 }
 
 std::optional<uint64_t> ParseStep(std::string_view text) {
-  uint64_t step = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), step);
-  const bool is_step = end.ec == std::errc() && end.ptr == text.data() + text.size() &&
-                       step > 0 && step < (uint64_t{1} << 60);
-  return is_step ? std::optional(step) : std::nullopt;
+  const auto step = model::ParseNumber<uint64_t>(text);
+  return step && *step > 0 && *step < (uint64_t{1} << 60) ? step : std::nullopt;
 }
 
 model::Failure NoCoordinate(std::string_view text) {

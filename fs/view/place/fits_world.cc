@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
+#include "model/number_text.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -58,26 +58,17 @@ std::string_view AlgorithmOf(std::string_view type) {
   return type.size() >= 8 && type[4] == '-' ? type.substr(5, 3) : std::string_view();
 }
 
-// The number that `text` begins with, which is taken off; nullopt if there is none.
-std::optional<size_t> TakeNumber(std::string_view& text) {
-  size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  return number;
-}
-
 std::optional<CardName> ParseName(std::string_view name) {
   const auto split = [&](const auto& roots, bool has_second) -> std::optional<CardName> {
     for (const std::string_view root : roots) {
       if (!name.starts_with(root)) continue;
       std::string_view rest = name.substr(root.size());
-      const auto first = TakeNumber(rest);
+      const auto first = model::TakeNumber<size_t>(rest);
       if (!first || *first == 0) continue;
       CardName found{root, *first, std::nullopt};
       if (has_second && rest.starts_with('_')) {
         rest.remove_prefix(1);
-        found.second = TakeNumber(rest);
+        found.second = model::TakeNumber<size_t>(rest);
       }
       if (rest.empty() && found.second.has_value() == has_second) return found;
     }

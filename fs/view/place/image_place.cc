@@ -2,7 +2,6 @@
 #include "fs/view/place/image_place.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "fs/view/base/attributes.h"
 #include "fs/view/place/ome_image.h"
 #include "fs/view/place/reference_system.h"
+#include "model/number_text.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -138,11 +138,8 @@ std::vector<double> NumbersIn(std::string_view text) {
   std::vector<double> numbers;
   while (!text.empty()) {
     const size_t end = std::min(text.find_first_of(" ,()\t"), text.size());
-    double number = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + end, number);
-    if (end > 0 && parsed.ec == std::errc() && parsed.ptr == text.data() + end) {
-      numbers.push_back(number);
-    }
+    const auto number = model::ParseNumber<double>(text.substr(0, end));
+    if (number) numbers.push_back(*number);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return numbers;

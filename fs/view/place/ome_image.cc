@@ -2,12 +2,11 @@
 #include "fs/view/place/ome_image.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "fs/view/base/attributes.h"
+#include "model/number_text.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -36,11 +35,7 @@ std::optional<Json> ParseOmeAttribute(const backends::Node& group, const char* n
 // "FF8000"; nullopt for all other text.
 std::optional<uint32_t> ParseColor(std::string_view text) {
   constexpr size_t kDigits = 6;
-  uint32_t color = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, color, 16);
-  const bool is_whole = text.size() == kDigits && parsed.ec == std::errc() && parsed.ptr == end;
-  return is_whole ? std::optional(color) : std::nullopt;
+  return text.size() == kDigits ? model::ParseNumber<uint32_t>(text, 16) : std::nullopt;
 }
 
 // The names of the levels after `name`; empty where it is none.

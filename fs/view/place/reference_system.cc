@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <span>
 
 #include "backends/base/json.h"
 #include "fs/view/base/attributes.h"
+#include "model/number_text.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -63,10 +63,8 @@ std::string LowerCase(std::string text) {
 // GeoTIFF has 16 bits for a code, and keeps some of them for itself.
 ReferenceSystem SystemOfCode(std::string_view digits) {
   ReferenceSystem system;
-  int code = 0;
-  const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), code);
-  const bool is_code = end.ec == std::errc() && end.ptr == digits.data() + digits.size();
-  if (!is_code || code < 1024 || code > 32766) return system;
+  const int code = model::ParseNumber<int>(digits).value_or(0);
+  if (code < 1024 || code > 32766) return system;
   system.epsg = code;
   system.kind = IsGeographicCode(code) ? SystemKind::kGeographic : SystemKind::kProjected;
   return system;
@@ -136,8 +134,8 @@ std::optional<int> EpsgOfUtm(const std::string& text) {
   if (text.find("+proj=utm") == std::string::npos || !is_wgs84 || zone_at == text.npos) {
     return std::nullopt;
   }
-  int zone = 0;
-  std::from_chars(text.data() + zone_at + 6, text.data() + text.size(), zone);
+  std::string_view rest = std::string_view(text).substr(zone_at + 6);
+  const int zone = model::TakeNumber<int>(rest).value_or(0);
   if (zone < 1 || zone > 60) return std::nullopt;
   return (text.find("+south") == std::string::npos ? 32600 : 32700) + zone;
 }
@@ -510,18 +508,15 @@ void AddCf(const Attributes& attributes, ReferenceSystem& system) {
 // GDAL writes its six numbers as text.
 std::vector<double> NumbersInText(const std::string& text) {
   std::vector<double> numbers;
-  const char* at = text.data();
-  const char* end = at + text.size();
-  while (at != end) {
-    if (*at == ' ' || *at == ',') {
-      ++at;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    if (rest.front() == ' ' || rest.front() == ',') {
+      rest.remove_prefix(1);
       continue;
     }
-    double number = 0;
-    const auto parsed = std::from_chars(at, end, number);
-    if (parsed.ec != std::errc() || !std::isfinite(number)) return {};
-    numbers.push_back(number);
-    at = parsed.ptr;
+    const auto number = model::TakeNumber<double>(rest);
+    if (!number || !std::isfinite(*number)) return {};
+    numbers.push_back(*number);
   }
   return numbers.size() == 6 ? numbers : std::vector<double>();
 }
