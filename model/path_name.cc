@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "model/hash.h"
 #include "model/reserved_names.h"
 #include "model/utf8.h"
 
@@ -30,13 +31,7 @@ void AppendEscape(std::string& out, char byte) {
 
 // FNV-1a. It must never change: people have file names with these hashes in
 // their scripts.
-uint64_t HashName(std::string_view name) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : name) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return hash;
-}
+uint64_t HashName(std::string_view name) { return AddFnv(kFnvBegin, name); }
 
 // The file name before it is shortened.
 std::string EscapeName(std::string_view name) {

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <utility>
 
+#include "model/hash.h"
+
 namespace ndlfs::backends {
 namespace {
 
@@ -13,19 +15,12 @@ constexpr char kNumbers = 'n';
 constexpr char kTag = 't';
 constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
 
-// The finalizer of SplitMix64: every input bit changes half of the output.
-uint64_t Mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 }  // namespace
 
 uint64_t Generation::hash(uint64_t seed) const {
   const auto* numbers = std::get_if<Numbers>(&identity_);
   uint64_t hash = seed;
-  const auto add = [&](uint64_t number) { hash = Mix(hash ^ number) + seed + kOdd; };
+  const auto add = [&](uint64_t number) { hash = model::MixBits(hash ^ number) + seed + kOdd; };
   if (numbers != nullptr) {
     for (const uint64_t number : *numbers) add(number);
   } else {

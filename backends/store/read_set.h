@@ -14,6 +14,7 @@
 
 #include "backends/store/store.h"
 #include "model/error.h"
+#include "model/hash.h"
 
 namespace ndlfs::backends {
 
@@ -97,7 +98,7 @@ model::Result<uint64_t> FingerprintNow(const ReadSet& set);
 // versions give equal numbers, different ones as good as never.
 class VersionHash {
  public:
-  void Add(uint64_t word) { hash_ = (hash_ ^ word) * 0x00000100000001b3u + (hash_ >> 29); }
+  void Add(uint64_t word) { hash_ = model::AddFnv(hash_, word) + (hash_ >> 29); }
   void Add(const ReadSet::Version& version) {
     Add(uint64_t{version.has_value()});
     if (version) Add(version->hash());
@@ -105,7 +106,7 @@ class VersionHash {
   uint64_t value() const { return hash_ ^ (hash_ >> 32); }
 
  private:
-  uint64_t hash_ = 0xcbf29ce484222325u;
+  uint64_t hash_ = model::kFnvBegin;
 };
 
 inline ReadSet::Version VersionOf(const std::optional<ValueInfo>& info) {

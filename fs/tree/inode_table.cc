@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "model/hash.h"
 #include "model/secret_hash.h"
 
 namespace ndlfs::fs {
@@ -13,21 +14,11 @@ namespace {
 // Numbers that mean something else to somebody: "no inode" and the root.
 constexpr uint64_t kLastReserved = InodeTable::kRoot;
 
-// The finalizer of SplitMix64: every input bit changes half of the output.
-uint64_t Mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 }  // namespace
 
 uint64_t HashPath(uint64_t parent, std::string_view name) {
-  uint64_t hash = 0xcbf29ce484222325u ^ Mix(parent);  // FNV-1a
-  for (const char c : name) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
-  return Mix(hash) >> 1;
+  const uint64_t hash = model::AddFnv(model::kFnvBegin ^ model::MixBits(parent), name);
+  return model::MixBits(hash) >> 1;
 }
 
 uint64_t HashPathTo32Bits(uint64_t parent, std::string_view name) {

@@ -7,6 +7,7 @@
 
 #include "backends/store/parallel.h"
 #include "model/bounded_map.h"
+#include "model/hash.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
 
@@ -22,10 +23,7 @@ constexpr size_t kMostStats = 1000;
 constexpr size_t kSample = 100;
 constexpr size_t kSampleOfServer = 8;
 
-uint64_t Mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-  return hash ^ (hash >> 29);
-}
+uint64_t Mix(uint64_t hash, uint64_t word) { return model::CombineHash(hash, word); }
 uint64_t Mix(uint64_t hash, std::string_view text) {
   return Mix(hash, std::hash<std::string_view>()(text));
 }

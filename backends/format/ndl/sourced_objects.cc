@@ -14,6 +14,7 @@
 #include "backends/format/read_elements.h"
 #include "backends/store/cancellation.h"
 #include "model/attributes.h"
+#include "model/hash.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::ndl {
@@ -22,11 +23,6 @@ namespace {
 using model::Result;
 using model::ValueSource;
 using Kind = ValueSource::Kind;
-
-uint64_t MixWord(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-  return hash ^ (hash >> 29);
-}
 
 // Path name `below` of the group at `base`.
 std::string Beneath(std::string_view base, std::string_view below) {
@@ -220,16 +216,16 @@ void SourcedObjects::AddFile(std::string_view name) {
   if (!path) return;
   const auto status = stores_->source()->Stat(*path, Follow::kYes);
   const bool is_there = status && *status;
-  fingerprint_ = MixWord(fingerprint_, is_there ? 1 : 0);
+  fingerprint_ = model::CombineHash(fingerprint_, is_there ? 1 : 0);
   if (!is_there) return;
   if ((*status)->is_file()) {
-    fingerprint_ = MixWord(fingerprint_, (*status)->version.hash());
+    fingerprint_ = model::CombineHash(fingerprint_, (*status)->version.hash());
     return;
   }
   const auto store = stores_->Open(*path);
   if (!store) return;
   const auto version = (*store)->Version("/");
-  fingerprint_ = MixWord(fingerprint_, version ? *version : 0);
+  fingerprint_ = model::CombineHash(fingerprint_, version ? *version : 0);
 }
 
 const SourcedObjects::Parts* SourcedObjects::FindParts(const ValueSource& source) const {
@@ -254,7 +250,8 @@ void SourcedObjects::Add(const ValueSource& source, const SourcedObjects* before
       {source.files, source.fills_missing,
        holds ? known->set : PartSet::Make(stores_, source.files, source.fills_missing)});
   const auto& set = parts_.back().set;
-  fingerprint_ = MixWord(fingerprint_, set ? (*set)->Fingerprint()
+  fingerprint_ =
+      model::CombineHash(fingerprint_, set ? (*set)->Fingerprint()
                                            : std::hash<std::string>()(set.error().message()));
 }
 
