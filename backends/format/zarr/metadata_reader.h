@@ -6,41 +6,23 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "backends/base/json.h"
 #include "backends/base/new_id.h"
 #include "backends/format/zarr/consolidated.h"
-#include "backends/format/zarr/shared_document.h"
-#include "backends/store/request_scope.h"
+#include "backends/format/zarr/document_memory.h"
+#include "backends/format/zarr/folder_looks.h"
+#include "backends/format/zarr/group_search.h"
+#include "backends/format/zarr/node_files.h"
 #include "backends/store/store.h"
-#include "model/bounded_map.h"
 #include "model/error.h"
 #include "model/mutex.h"
-#include "model/secret_hash.h"
-#include "model/string_hash.h"
 
 namespace ndlfs::backends::zarr {
-
-// The files that describe a node, with their versions.
-struct NodeFiles {
-  enum class Kind : uint8_t { kNone, kV2Array, kV2Group, kV3 };
-  Kind kind = Kind::kNone;
-  std::string document;  // key of .zarray, .zgroup or zarr.json
-  // The group has no document, but there are nodes below it. Writers may leave out the
-  // documents of groups between the root and an array.
-  bool is_implicit = false;
-  // Set if the document is not a file, but a copy in consolidated metadata.
-  std::shared_ptr<const ConsolidatedMetadata> consolidated;
-  // The facts about `document`, or about the consolidated metadata; and those about .zattrs.
-  std::optional<ValueInfo> stamp;
-  std::optional<ValueInfo> attributes_stamp;
-
-  int64_t mtime_ns() const;
-};
 
 // The metadata of a node, as parsed JSON.
 struct NodeDocuments {
@@ -53,9 +35,6 @@ struct NodeDocuments {
   Json separate;
 };
 
-// Names that nodes of v3 cannot have (core specification, "Node names").
-bool IsReservedName(std::string_view name);
-
 // Reads metadata from the keys of a store that begin with a prefix. Paths are NDL path names.
 // Thread-safe.
 //
@@ -64,11 +43,7 @@ bool IsReservedName(std::string_view name);
 // if a hierarchy of v2 has no other metadata. When a group is listed, the copy saves a look at
 // each child. Invalid consolidated metadata are ignored.
 //
-// A directory without metadata is a group if there is a node below it. The search for one
-// visits a bounded number of directories, both for one directory and for all that a group
-// lists, and never the directories of an array. A directory that cannot be read does not end
-// the search. The document that was found is remembered, and looked at first the next time. A
-// search that found nothing is remembered as long as `search_holds`.
+// A directory without metadata is a group if there is a node below it (GroupSearch).
 class MetadataReader {
  public:
   // `search_holds` is as in OpenOptions.
@@ -76,7 +51,8 @@ class MetadataReader {
                  std::chrono::nanoseconds search_holds = {})
       : store_(std::move(store)),
         prefix_(std::move(prefix)),
-        search_holds_(search_holds),
+        looks_(store_, prefix_, search_holds),
+        groups_(store_, looks_, search_holds),
         trusts_copies_(store_->looks_are_requests()) {}
 
   // Finds out whether netCDF-C 4.8.0 has written metadata in addition to those of Zarr. Call it
@@ -122,37 +98,10 @@ class MetadataReader {
     std::optional<model::Error> error;                     // why it is not
   };
 
-  // The result of a look at the metadata files of one folder: the facts about each, by name.
-  class Look;
-  std::shared_ptr<const Look> LookInto(const std::string& prefix, bool is_v3) const;
-  std::shared_ptr<const Look> LookAtFiles(const std::string& prefix, bool is_v3) const;
-  // The look that an earlier request has kept under `key`; null if it is too old.
-  std::shared_ptr<const Look> KnownLook(std::string_view key) const EXCLUDES(mutex_);
-  void KeepLook(const std::string& key, std::shared_ptr<const Look> look,
-                std::chrono::steady_clock::time_point looked_at) const EXCLUDES(mutex_);
-  std::shared_ptr<const Look> LookForCopies(const std::string& prefix) const;
   void LookTogether(const Root& root, std::string_view path,
                     std::span<const StoreEntry> entries) const;
   model::Result<NodeFiles> FindFiles(const Root& root, std::string_view path) const;
-  // The rest of a bounded search for nodes.
-  struct Search {
-    int directories;
-    size_t entries;
-    std::optional<model::Error> error;  // the first one of the search
-  };
   model::Result<bool> IsImplicitGroup(const Root& root, std::string_view path) const;
-  // Whether the directory at `prefix` holds nodes, if this is known; nullopt if it has to be
-  // searched.
-  std::optional<bool> KnownToHoldNodes(const std::string& prefix) const;
-  model::Result<bool> HoldsNodes(const Root& root, const std::string& prefix,
-                                 Search& search) const;
-  std::optional<std::string> FindNodeBelow(const Root& root, const std::string& prefix,
-                                           Search& search) const;
-  model::Result<std::optional<std::string>> FindDocument(const Root& root,
-                                                         const std::string& prefix) const;
-  // The same, without a look at the other files of the node.
-  model::Result<std::optional<std::string>> FindDocumentAlone(const Root& root,
-                                                              const std::string& prefix) const;
   model::Result<bool> IsBelowArray(const Root& root, std::string_view path) const;
   model::Result<NodeFiles> FindConsolidated(const Root& root, std::string_view path) const;
   model::Result<Consolidated> LoadConsolidated(const Root& root) const;
@@ -165,7 +114,8 @@ class MetadataReader {
   model::Result<bool> IsImplicitInCopy(const ConsolidatedMetadata& copy, std::string_view path,
                                        bool copies_only) const;
   // `keeps_looks`: the same request may soon ask for the node.
-  bool IsListed(const Root& root, std::string_view path, bool keeps_looks, Search& rest) const;
+  bool IsListed(const Root& root, std::string_view path, bool keeps_looks,
+                GroupSearch::Rest& rest) const;
   void LookAhead(const NodeFiles& root) const;
   model::Result<std::string> ReadText(const NodeFiles& files, std::string_view key) const;
   // Refuses a text that is too long to be parsed.
@@ -178,8 +128,6 @@ class MetadataReader {
   model::Result<Json> ReadAttributes(const NodeFiles& files, std::string_view key,
                                      std::optional<model::Error>& left_out) const;
   model::Result<void> ReadDocument(const NodeFiles& files, NodeDocuments& documents) const;
-  model::Result<std::shared_ptr<const SharedDocument>> ParseDocument(
-      const std::string& text) const EXCLUDES(mutex_);
   model::Result<bool> HasCopiesOnly(const Root& root) const;
   Json ReadSeparate(const NodeFiles& files, std::string_view path) const;
   std::string ConsolidatedKey(bool is_v3) const;
@@ -192,51 +140,12 @@ class MetadataReader {
   mutable model::Mutex parse_mutex_;  // taken before mutex_
   mutable model::Mutex mutex_;
   mutable Consolidated consolidated_ GUARDED_BY(mutex_);  // as of its last use
-  struct KeptLook {
-    std::shared_ptr<const Look> look;
-    std::chrono::steady_clock::time_point looked_at;
-  };
-  // Enough for the requests that a program makes when it finds a folder and goes into it.
-  static constexpr uint64_t kMostKeptLooks = 64;
-  mutable model::BoundedMap<std::string, KeptLook, model::StringHash> looks_ GUARDED_BY(mutex_){
-      kMostKeptLooks};
-  // Looks that are older than this do not hold.
-  mutable std::chrono::steady_clock::time_point looks_hold_from_ GUARDED_BY(mutex_);
-
-  // Documents by their texts, up to this sum of their lengths in bytes.
-  static constexpr uint64_t kMostSharedText = uint64_t{64} << 10;
-  static constexpr uint64_t kLongestSharedText = kMostSharedText / 4;
-  mutable model::BoundedMap<std::string, std::shared_ptr<const SharedDocument>,
-                            model::StringHash>
-      documents_ GUARDED_BY(mutex_){kMostSharedText};
-
-  // The document of a file that was read before, if it is still among those above. A program
-  // that walks through a store loads each node more than once, and most nodes share a document
-  // with many others.
-  std::shared_ptr<const SharedDocument> KnownDocument(const NodeFiles& files) const
-      EXCLUDES(mutex_);
-  void NoteDocument(const NodeFiles& files,
-                    const std::shared_ptr<const SharedDocument>& document) const
-      REQUIRES(mutex_);
-  // A hash of the file, with a seed that nobody knows. Documents are found by it.
-  uint64_t HashOf(const NodeFiles& files) const;
-  const uint64_t seed_ = model::SecretHash("metadata");
-  static constexpr size_t kMostKnownDocuments = size_t{1} << 17;
-  mutable std::unordered_map<uint64_t, std::weak_ptr<const SharedDocument>> known_documents_
-      GUARDED_BY(mutex_);
-
-  // The results of searches, by the prefix of a directory.
-  struct Witness {
-    std::string document;  // the document that makes it a group; "": there is none
-    std::chrono::steady_clock::time_point found_at;
-  };
-  const std::chrono::nanoseconds search_holds_;
+  const FolderLooks looks_;
+  const GroupSearch groups_;
+  const DocumentMemory documents_;
   // Whether a consolidated copy counts although nobody checks that its objects still exist,
   // because each look is a request.
   const bool trusts_copies_;
-  mutable model::Mutex witnesses_mutex_;
-  mutable model::BoundedMap<std::string, Witness, model::StringHash> witnesses_
-      GUARDED_BY(witnesses_mutex_){4096};
 };
 
 }  // namespace ndlfs::backends::zarr
