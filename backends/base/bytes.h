@@ -10,8 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/base/block_pool.h"
-
 namespace ndlfs::backends {
 
 using ByteSpan = std::span<std::byte>;
@@ -24,18 +22,12 @@ inline std::string_view AsText(ConstByteSpan bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-struct FreeBlock {
-  size_t allocated = 0;
-  void operator()(std::byte* block) const { BlockPool::Free(block, allocated); }
-};
-
 // Owns a block of memory, aligned to 64 bytes. Unlike a vector it leaves new
 // memory uninitialized, because callers overwrite it anyway. Move-only.
 class Bytes {
  public:
   Bytes() = default;
-  explicit Bytes(size_t size)
-      : block_(size ? Allocate(size) : nullptr, FreeBlock{size + kAlignment}), size_(size) {}
+  explicit Bytes(size_t size) : block_(size ? Allocate(size) : nullptr), size_(size) {}
   static Bytes Copy(ConstByteSpan from) {
     Bytes bytes(from.size());
     if (!from.empty()) std::memcpy(bytes.data(), from.data(), from.size());
@@ -58,14 +50,14 @@ class Bytes {
   // several times the memory in use.
   static std::byte* Allocate(size_t size) {
     if (size > SIZE_MAX - kAlignment) throw std::bad_alloc();
-    return BlockPool::Allocate(size + kAlignment);
+    return new std::byte[size + kAlignment];
   }
   static std::byte* Align(std::byte* block) {
     const auto address = reinterpret_cast<uintptr_t>(block);
     return block + (kAlignment - address % kAlignment) % kAlignment;
   }
 
-  std::unique_ptr<std::byte, FreeBlock> block_;
+  std::unique_ptr<std::byte[]> block_;
   size_t size_ = 0;
 };
 

@@ -14,14 +14,15 @@ extern "C" {
 [[gnu::weak]] int mallctl(const char* name, void* old, size_t* old_size, void* value,
                           size_t size);
 
-// jemalloc reads this when it starts, which is before main(). Chunks (128 KiB and more) go back
-// to the system when they leave the cache; they have an arena of their own, which keeps
-// nothing. Other pages are given back a second after they have become free. There is one arena
-// a processor instead of four, because each keeps holes of its own. Addresses are given back,
-// too: the helper of libhdf5 has a limit for them.
+// jemalloc reads this when it starts, which is before main(). Pages that have become free are
+// used for the next chunks, and given back a second later: the kernel clears new pages, which
+// takes as long as decoding a chunk with a fast codec. Blocks of 24 MiB and more go back at
+// once. They have an arena of their own, which keeps nothing. There is one arena a processor
+// instead of four, because each keeps holes of its own. Addresses are given back, too: the
+// helper of libhdf5 has a limit for them.
 extern const char* const malloc_conf;
 const char* const malloc_conf =
-    "oversize_threshold:131072,dirty_decay_ms:1000,muzzy_decay_ms:0,retain:false,"
+    "oversize_threshold:25165824,dirty_decay_ms:1000,muzzy_decay_ms:0,retain:false,"
     "narenas_ratio:1";
 
 }  // extern "C"
