@@ -78,7 +78,7 @@ bool IsConfirmed(const Format& format, const Source& source, std::string_view pa
   const auto confirmed = format.ConfirmFile(FileNameOf(path), *file.store);
   if (!confirmed && confirmed.error().is_transient()) file.version.reset();
   if (!confirmed || !*confirmed) return false;
-  const auto described = format.StoresDescribedBy(path);
+  const auto described = format.StoresDescribedBy(path, *file.store);
   for (const std::string& store : described) {
     const auto found = DetectStore(source, store);
     if (found && *found == nullptr) continue;

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "backends/format/dmrpp/dmrpp.h"
 #include "backends/format/foreign/foreign.h"
 #include "backends/format/grib/grib.h"
 #include "backends/format/hdf5/hdf5.h"
@@ -32,7 +33,7 @@ std::span<const Format* const> Formats() {
       &Hdf5Format(),
 #endif
       &GribFormat(),     &EnviFormat(),    &GradsFormat(),    &BovFormat(),  &MitgcmFormat(),
-      &NdlFormat(),
+      &NdlFormat(),      &DmrppFormat(),
   };
   return formats;
 }

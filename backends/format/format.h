@@ -62,8 +62,10 @@ class Format {
     return true;
   }
   // For files that describe a store of the same name next to them: paths where that store would
-  // be. If one of them is a store, the file at `path` is none of its own.
-  virtual std::vector<std::string> StoresDescribedBy(std::string_view /*path*/) const {
+  // be. If one of them is a store, the file at `path` is none of its own. `file` has it as the
+  // value "".
+  virtual std::vector<std::string> StoresDescribedBy(std::string_view /*path*/,
+                                                     const Store& /*file*/) const {
     return {};
   }
 

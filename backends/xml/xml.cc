@@ -30,7 +30,7 @@ class Walk {
   Walk(const AtEnd& at_end, size_t longest_text)
       : at_end_(at_end),
         longest_text_(longest_text),
-        parser_(XML_ParserCreateNS("UTF-8", kAfterNamespace)) {
+        parser_(XML_ParserCreateNS(nullptr, kAfterNamespace)) {
     XML_SetUserData(parser_.get(), this);
     XML_SetElementHandler(parser_.get(), &OnBegin, &OnEnd);
     XML_SetCharacterDataHandler(parser_.get(), &OnText);

@@ -16,6 +16,7 @@ import io
 import json
 import lzma
 import os
+import re
 import struct
 import sys
 import warnings
@@ -26,6 +27,7 @@ import h5py
 import numcodecs
 import numpy as np
 
+import dmrpp_writer
 import grib_messages
 import icechunk_writer
 import parquet
@@ -990,6 +992,60 @@ blosc2_case("chunk-of-every-byte", ("chunks",), lambda frame: frame[:58] + b"\0\
 def _(path):
     with h5py.File(path, "w") as file:
         file.create_dataset("v", (4 * COUNT,), "u1", external=[("../secret/chunk", 0, 4 * COUNT)])
+
+
+# DMR++ documents -----------------------------------------------------------------------------------------------------
+
+def dmrpp(path, change, **options):
+    """The document of a file with VALUES as /v in `NAME.bin`, and what is made of it."""
+    data = os.path.basename(path) + ".bin"
+    place = os.path.join(os.path.dirname(path), data)
+    with h5py.File(place, "w") as file:
+        file.create_dataset("v", data=VALUES, chunks=(COUNT,), **options)
+    text = dmrpp_writer.describe(place, href=data)
+    # With the signature of HDF4 it is no store of its own.
+    edit(place, lambda content: b"\x0e\x03\x13\x01" + content[4:])
+    write(path, change(text))
+
+
+def dmrpp_case(name, expectation, old, new, **options):
+    def change(text):
+        changed = re.sub(old, new, text, count=1)
+        assert changed != text, name
+        return changed
+    case(f"dmrpp-{name}.dmrpp", expectation)(lambda path: dmrpp(path, change, **options))
+
+
+case("dmrpp-whole.dmrpp", Shows(VALUES, path="v"))(lambda path: dmrpp(path, lambda text: text))
+for _name, _words, _old, _new in (
+        ("chunk-beyond-the-file", ("ends at", "the data file"), r'offset="\d+"', 'offset="1000000"'),
+        ("negative-offset", ("is no number",), r'offset="\d', 'offset="-'),
+        ("offset-that-overflows", ("beyond any file",), r'offset="\d+"', 'offset="18446744073709551615"'),
+        ("chunk-of-another-size", ("16380 bytes, expected 16384",), 'nBytes="16384"', 'nBytes="16380"'),
+        ("chunks-that-overlap", ("two chunks have the bytes",), r'offset="\d+"(.*)\n(.*)offset="(\d+)"', r'offset="\3"\1\n\2offset="\3"'),
+        ("chunk-at-a-wrong-position", ("no chunk begins at [5]",), r'="\[4096\]"', '="[5]"'),
+        ("two-chunks-at-one-position", ("more than one chunk",), r'="\[4096\]"', '="[0]"'),
+        ("chunk-without-a-position", ("different ranks",), r' chunkPositionInArray="\[4096\]"', ""),
+        ("chunks-of-another-rank", ("chunks of 2 dimensions",), "Sizes>4096", "Sizes>4096 1"),
+        ("unknown-attribute", ("unknown attribute", "moved"), r'offset="', 'moved="1" offset="'),
+        ("unknown-element", ("unknown element <moved>",), "<dmrpp:chunks", "<dmrpp:moved/><dmrpp:chunks"),
+        ("unknown-filter", ("the filter", "szip"), "<dmrpp:chunks", '<dmrpp:chunks compressionType="szip"'),
+        ("no-byte-order", ("byte order",), ' byteOrder="LE"', ""),
+        ("no-dimension", ("no dimension",), '<Dim size="16384"/>', '<Dim name="/none"/>'),
+        ("data-file-missing", ("nowhere.bin", "not there"), r'dmrpp:href="[^"]*"', 'dmrpp:href="nowhere.bin"'),
+        ("data-file-outside", ("outside the source tree",), r'dmrpp:href="[^"]*"', 'dmrpp:href="../secret/chunk"'),
+        ("data-file-remote", ("remote reference",), r'dmrpp:href="[^"]*"', 'dmrpp:href="https://example.invalid/a.h5"')):
+    dmrpp_case(_name, ArrayError(_words, path="v"), _old, _new)
+case("dmrpp-checksum-wrong.dmrpp", BadChunks({1: ("fletcher32",)}, path="v"))(
+    lambda path: (dmrpp(path, lambda text: text, fletcher32=True),
+                  edit(f"{path}.bin", lambda content: flip(content, content.index(VALUES[COUNT:COUNT + 64].tobytes()))),
+                  edit(path, lambda text: text)))  # or it would be older than the file
+for _name, _words, _old, _new in (
+        ("entity-bomb", ("DOCTYPE",), "<Dataset", '<!DOCTYPE d [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><Dataset'),
+        ("too-deep", ("levels",), "</Dataset>", '<Group name="g">' * 20 + "</Group>" * 20 + "</Dataset>"),
+        ("truncated", ("no valid XML",), "</Dataset>", ""),
+        ("of-something-else", ("no DMR",), r"(?s)<Dataset.*", "<html/>")):
+    dmrpp_case(_name, StoreError(_words), _old, _new)
 
 
 # Kerchunk references and N5 ------------------------------------------------------------------------------------------

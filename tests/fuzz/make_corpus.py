@@ -18,7 +18,8 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mount"))
 
-import grib_messages  # noqa: E402 - its folder is known only now, as those of the next ones
+import dmrpp_writer  # noqa: E402 - its folder is known only now, as those of the next ones
+import grib_messages  # noqa: E402
 import icechunk_writer  # noqa: E402
 import parquet  # noqa: E402
 import zarr2 as zarr  # noqa: E402
@@ -292,6 +293,37 @@ def ncml_documents():
            '<variable name="v" type="short"><attribute name="b" value="c d" separator=" "/></variable>')
 
 
+def dmrpp_documents():
+    """Documents of DMR++, and the data files that they are about, but for the signature."""
+    def variable(kind, inside, dims='<Dim name="/x"/>'):
+        return f'<{kind} name="v">{dims}{inside}</{kind}>'
+
+    def chunks(inside, attributes=""):
+        return f'<dmrpp:chunks fillValue="-1" byteOrder="BE"{attributes}>{inside}</dmrpp:chunks>'
+
+    chunk = '<dmrpp:chunk offset="{}" nBytes="{}" chunkPositionInArray="[{}]" fm="{}"/>'.format
+    extents = "<dmrpp:chunkDimensionSizes>4</dmrpp:chunkDimensionSizes>"
+    values = np.arange(4, dtype=">i2").tobytes()
+    packed = zlib.compress(values)
+    for kind, inside, data in (
+            ("Int16", chunks(chunk(8, 8, 0, 0).replace(' chunkPositionInArray="[0]"', "")), values),
+            ("Int16", chunks(extents + chunk(8, len(packed), 0, 0), ' compressionType="deflate"'), packed),
+            ("Int16", chunks(extents + chunk(8, 8, 0, 3), ' compressionType="shuffle deflate"'), values),
+            ("Int16", chunks('<dmrpp:block offset="8" nBytes="4"/><dmrpp:block offset="16" nBytes="4" href="b.bin"/>'), values),
+            ("Int16", "<dmrpp:compact>AAABAAIAAwA=</dmrpp:compact>", b""),
+            ("Int16", f"<dmrpp:missingdata>{base64.b64encode(packed).decode()}</dmrpp:missingdata>", b""),
+            ("String", '<dmrpp:vlsa><v>a</v><v c="2">b</v><v s="8">'
+                       + base64.b64encode(zlib.compress(b"cccccccc")).decode() + "</v></dmrpp:vlsa>", b""),
+            ("String", '<dmrpp:FixedLengthStringArray string_length="2" pad="space_pad"/>'
+                       + '<dmrpp:chunk offset="8" nBytes="8"/>', b"ab c d  "),
+            ("Float32", '<dmrpp:chunks fillValue="9.96921e+36"/>', b"")):
+        text = dmrpp_writer.document(
+            ['<Dimension name="x" size="4"/>', '<Attribute name="a" type="Float32"><Value>1.5</Value><Value>2</Value></Attribute>',
+             '<Group name="g">' + variable(kind, inside) + '<Attribute name="c" type="Container"/></Group>',
+             variable(kind, inside)])
+        yield text.encode() + b"\xfe" + data
+
+
 def aggregations():
     """Attributes of an aggregation variable, of the files that cfa_fuzz.cc has."""
     yield "location: n file: f address: v"
@@ -354,6 +386,8 @@ def make_all(top):
     for number, contents in enumerate(ncml_documents()):
         document = f'<netcdf xmlns="http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"{contents}</netcdf>'
         put(top, "ncml_fuzz", str(number), document.encode())
+    for number, document in enumerate(dmrpp_documents()):
+        put(top, "dmrpp_fuzz", str(number), document)
     for kind in range(11):
         for number, content in enumerate((bytes(40), b"\x01" + struct.pack("<Q", 3) + b"a.b" + bytes(60),
                                           b"\x00" + bytes(8) + b"\x01" * 30)):

@@ -250,6 +250,23 @@ inline void PutNcml(MemorySource& source) {
           values + "</values></variable></netcdf>");
 }
 
+inline void PutDmrpp(MemorySource& source) {
+  const std::string variable =
+      R"(<Dim size="131072"/><dmrpp:chunks byteOrder="BE">)"
+      R"(<dmrpp:chunkDimensionSizes>65536</dmrpp:chunkDimensionSizes>)"
+      R"(<dmrpp:chunk offset="8" nBytes="262144" chunkPositionInArray="[0]"/>)"
+      R"(<dmrpp:chunk offset="262155" nBytes="262144" chunkPositionInArray="[65536]"/>)"
+      R"(</dmrpp:chunks></Int32>)";
+  source.Put("granule.bin", std::string("\x89HDF\r\n\x1a\n", 8) +
+                                ExampleChunk(0, /*is_big=*/true) + "???" +
+                                ExampleChunk(1, /*is_big=*/true));
+  source.Put("a.dmrpp", R"(<Dataset xmlns="http://xml.opendap.org/ns/DAP/4.0#" )"
+                        R"(xmlns:dmrpp="http://xml.opendap.org/dap/dmrpp/1.0.0#" name="a" )"
+                        R"(dmrpp:href="granule.bin" dmrpp:version="3.21.1"><Int32 name="a">)" +
+                            variable + R"(<Group name="g"><Int32 name="b">)" + variable +
+                            "</Group></Dataset>");
+}
+
 // A header of text beside a file of elements, or before them.
 inline void PutNrrd(MemorySource& source) {
   source.Put("a.nrrd",
@@ -371,6 +388,7 @@ inline std::vector<FormatExample> FormatExamples() {
        /*has_large_data=*/false},
       {"NcML", "a.ncml", &PutNcml, "a.ncml", /*has_group=*/true, /*has_subgroup=*/false,
        /*has_large_data=*/false},
+      {"DMR++", "a.dmrpp", &PutDmrpp, "a.dmrpp"},
       HeaderExample("NRRD", "a.nrrd", &PutNrrd),
       HeaderExample("MetaImage", "a.mhd", &PutMetaImage),
       HeaderExample("ENVI", "a.hdr", &PutEnvi),

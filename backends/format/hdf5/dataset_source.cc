@@ -11,8 +11,8 @@
 #include "backends/format/hdf5/chunk_reader.h"
 #include "backends/format/hdf5/external_store.h"
 #include "backends/format/hdf5/padded_source.h"
-#include "backends/format/hdf5/text_codec.h"
 #include "backends/format/source_notes.h"
+#include "backends/format/text_codec.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {

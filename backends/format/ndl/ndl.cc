@@ -516,7 +516,8 @@ class NdlFormatImpl final : public Format {
     static Verdicts verdicts;
     return HoldsDocument(file, verdicts, &IsDocumentWithValues);
   }
-  std::vector<std::string> StoresDescribedBy(std::string_view path) const override {
+  std::vector<std::string> StoresDescribedBy(std::string_view path,
+                                             const Store&) const override {
     return StoresOfName(path);
   }
   bool describes_others() const override { return true; }

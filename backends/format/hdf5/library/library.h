@@ -19,6 +19,7 @@
 
 #include "backends/base/bytes.h"
 #include "backends/format/hdf5/library/input_file.h"
+#include "backends/format/text_codec.h"
 #include "model/datatype.h"
 #include "model/error.h"
 
@@ -66,16 +67,6 @@ inline constexpr std::string_view kDanglingNote =
     "a reference leads to no object that has a name in the file (to one without a name, as "
     "JLD2 "
     "writes them, or to none), and is shown as null";
-
-// Text in the elements of a file that ends before its bytes do: at the first NUL, or before
-// trailing blanks. The bytes behind its end are shown as NULs.
-struct TextRun {
-  size_t offset = 0;  // in the element
-  size_t width = 0;
-  size_t count = 1;  // one after the other
-  bool is_space_padded = false;
-  bool operator==(const TextRun&) const = default;
-};
 
 struct FilterInfo {
   uint32_t id = 0;   // as registered with The HDF Group

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/format/hdf5/dataset_source.h"
-#include "backends/format/hdf5/text_codec.h"
+#include "backends/format/text_codec.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
 

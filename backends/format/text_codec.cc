@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "backends/format/hdf5/text_codec.h"
+#include "backends/format/text_codec.h"
 
 #include <cstring>
 
-namespace ndlfs::backends::hdf5 {
+namespace ndlfs::backends {
 namespace {
 
 class TextCodec final : public ArrayToArrayCodec {
  public:
   explicit TextCodec(std::vector<TextRun> runs) : runs_(std::move(runs)) {}
 
-  std::string_view name() const override { return "hdf5 text"; }
+  std::string_view name() const override { return "text"; }
 
   model::Result<ChunkForm> EncodedForm(const ChunkForm& decoded) const override {
     return decoded;
@@ -53,4 +53,4 @@ std::shared_ptr<const ArrayToArrayCodec> MakeTextCodec(std::vector<TextRun> runs
   return std::make_shared<TextCodec>(std::move(runs));
 }
 
-}  // namespace ndlfs::backends::hdf5
+}  // namespace ndlfs::backends
