@@ -37,12 +37,18 @@ void ArraySweep::Prepare(uint64_t begin, uint64_t end) {
   }
 }
 
-void ArraySweep::Pass(uint64_t offset) {
+void ArraySweep::Finish(uint64_t begin, uint64_t end) {
   if (!decodes_) return;
-  if (reader_.spill() != nullptr) {
-    reader_.spill()->SetReader(this, offset, reader_.chunk_count());
+  const model::MutexLock lock(mutex_);
+  finished_.emplace(begin, end);
+  while (!finished_.empty() && finished_.begin()->first <= offset_) {
+    offset_ = std::max(offset_, finished_.begin()->second);
+    finished_.erase(finished_.begin());
   }
-  for (; passed_ < reader_.chunk_count() && reader_.LastByte(passed_) < offset; ++passed_) {
+  if (reader_.spill() != nullptr) {
+    reader_.spill()->SetReader(this, offset_, reader_.chunk_count());
+  }
+  for (; passed_ < reader_.chunk_count() && reader_.LastByte(passed_) < offset_; ++passed_) {
     reader_.Retire(passed_);
   }
 }

@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 
 #include "cache/array_reader.h"
+#include "model/mutex.h"
 
 namespace ndlfs::cache {
 
@@ -26,16 +28,18 @@ class ArraySweep {
   // threads decode others. Call it before the range, which is not empty, is read. Does nothing
   // for elements of variable size.
   void Prepare(uint64_t begin, uint64_t end);
-  // Tells that all bytes before `offset` were read. `offset` only grows, and one thread at a
-  // time calls this.
-  void Pass(uint64_t offset);
+  // Tells that a range was read, and will not be read again.
+  void Finish(uint64_t begin, uint64_t end) EXCLUDES(mutex_);
 
  private:
   const ArrayReader& reader_;
   const bool decodes_;
   const uint64_t window_;          // how many chunks of a band are decoded ahead
   std::atomic<uint64_t> next_{0};  // chunks below this were taken by a thread
-  uint64_t passed_ = 0;            // chunks below this are not needed any more
+  model::Mutex mutex_;
+  uint64_t offset_ GUARDED_BY(mutex_) = 0;                    // all bytes before it were read
+  std::map<uint64_t, uint64_t> finished_ GUARDED_BY(mutex_);  // later ranges, by their begin
+  uint64_t passed_ GUARDED_BY(mutex_) = 0;  // chunks below this are not needed any more
 };
 
 }  // namespace ndlfs::cache

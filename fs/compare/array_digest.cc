@@ -75,6 +75,7 @@ Result<uint64_t> ArrayDigest::HashFixed(uint64_t first, uint64_t count, Sha256& 
     type_.AppendFixed(piece, canonical);
     sum.Add(backends::AsBytes(canonical));
   }
+  sweep_.Finish(first * item, (first + count) * item);
   return count * item;
 }
 
@@ -105,8 +106,6 @@ void ArrayDigest::AddBlock(uint64_t block, const Sha256Digest& digest) {
     waiting_.erase(waiting_.begin());
     ++next_;
   }
-  sweep_.Pass(next_ == block_count_ ? reader_->byte_size()
-                                    : next_ * kBlockElements * reader_->spec().dtype.size());
 }
 
 Sha256Digest ArrayDigest::Finish() {

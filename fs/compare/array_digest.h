@@ -52,8 +52,8 @@ class ArrayDigest {
   const uint64_t block_count_;
   const uint64_t block_cost_;
 
-  model::Mutex mutex_;
   cache::ArraySweep sweep_;
+  model::Mutex mutex_;
   Sha256 sum_ GUARDED_BY(mutex_);
   uint64_t next_ GUARDED_BY(mutex_) = 0;  // the first block that is not in `sum_`
   // Digests of later blocks.

@@ -38,6 +38,7 @@ extern const Command kCatCommand;
 extern const Command kValidateCommand;
 extern const Command kCheckCommand;
 extern const Command kDigestCommand;
+extern const Command kDiffCommand;
 extern const Command kJoinCommand;
 extern const Command kWarmCommand;
 extern const Command kStatsCommand;
