@@ -17,6 +17,8 @@ pkg_check_modules(EXPAT REQUIRED IMPORTED_TARGET expat>=2.4)
 pkg_check_modules(CAPNG REQUIRED IMPORTED_TARGET libcap-ng)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+# Digests, and signatures of S3.
+pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 find_path(LZF_INCLUDE liblzf/lzf.h REQUIRED)
 find_library(LZF_LIBRARY lzf REQUIRED)
 # Metadata of Icechunk: headers, and the program that makes readers of its schemas.
@@ -65,8 +67,6 @@ if(NDLFS_WITH_LIBPNG OR (NDLFS_WITH_PNG AND NDLFS_BUILD_TESTS))
 endif()
 if(NDLFS_WITH_HTTP)
   pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.85)
-  # Signatures and lists of S3.
-  pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 endif()
 if(NDLFS_WITH_HDF5)
   pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5>=1.10.3)

@@ -35,7 +35,7 @@ install(CODE [[
 ]])
 
 install(FILES man/ndlfs.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES man/ndl.5 man/ndlfs-tree.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+install(FILES man/ndl.5 man/ndlfs-digest.5 man/ndlfs-tree.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES man/ndlfs-mount.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 # `man mount.ndlfs` is a page too.
 foreach(name mount.ndlfs mount.fuse.ndlfs)

@@ -20,10 +20,11 @@ inline constexpr std::string_view kPageFileName = "index.html";
 inline constexpr std::string_view kPreviewFileName = "preview.png";
 inline constexpr std::string_view kThumbnailFileName = "thumbnail.png";
 inline constexpr std::string_view kTableFileName = "table.csv";
+inline constexpr std::string_view kSumsFileName = "SHA256SUMS";
 
 inline constexpr std::array kReservedFileNames = {
-    kDocumentFileName, kSourceLinkName,  kVersionsFolderName, kErrorFileName,
-    kPageFileName,     kPreviewFileName, kThumbnailFileName,  kTableFileName};
+    kDocumentFileName, kSourceLinkName,    kVersionsFolderName, kErrorFileName, kPageFileName,
+    kPreviewFileName,  kThumbnailFileName, kTableFileName,      kSumsFileName};
 
 // What the names of files with data begin with, before a dot or a slice: "data.npy",
 // "values[0].raw". Names that go on so are reserved, whether there is such a file or not.

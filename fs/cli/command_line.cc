@@ -25,8 +25,8 @@ namespace {
 
 // The list of commands, in the order of --help.
 constexpr std::array kCommands = {
-    &kMountCommand, &kUmountCommand, &kRunCommand,        &kDescribeCommand,
-    &kCatCommand,   &kCheckCommand,  &kWarmCommand,       &kValidateCommand,
+    &kMountCommand, &kUmountCommand, &kRunCommand,        &kDescribeCommand, &kCatCommand,
+    &kCheckCommand, &kDigestCommand, &kDiffCommand,       &kWarmCommand,     &kValidateCommand,
     &kJoinCommand,  &kStatsCommand,  &kCompletionCommand,
 };
 
@@ -68,23 +68,14 @@ const Command* FindCommand(std::string_view name) {
 }
 
 // Names that other programs have for the same things.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kOtherNames = {{
-    {"-v", "--version"},
-    {"version", "--version"},
-    {"exec", "run"},
-    {"top", "stats"},
-    {"status", "stats"},
-    {"info", "describe"},
-    {"show", "describe"},
-    {"dump", "describe"},
-    {"header", "describe"},
-    {"inspect", "describe"},
-    {"get", "cat"},
-    {"read", "cat"},
-    {"head", "cat"},
-    {"verify", "check"},
-    {"test", "check"},
-    {"fsck", "check"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kOtherNames = {{
+    {"-v", "--version"},     {"version", "--version"}, {"exec", "run"},
+    {"top", "stats"},        {"status", "stats"},      {"info", "describe"},
+    {"show", "describe"},    {"dump", "describe"},     {"header", "describe"},
+    {"inspect", "describe"}, {"get", "cat"},           {"read", "cat"},
+    {"head", "cat"},         {"verify", "check"},      {"test", "check"},
+    {"fsck", "check"},       {"cmp", "diff"},          {"compare", "diff"},
+    {"sha256sum", "digest"},
 }};
 
 // Tasks that people look for and that several commands do together, or none.

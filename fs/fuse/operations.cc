@@ -21,6 +21,7 @@
 #include "fs/fuse/fuse.h"
 #include "fs/fuse/parallel_lookups.h"
 #include "fs/fuse/pending_request.h"
+#include "fs/tree/xattr.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -603,8 +604,10 @@ struct Handlers {
       });
       return;
     }
+    // The one attribute that decodes an array.
+    const Lane lane = name == kDigestName ? Lane::kScan : Lane::kLook;
     Queue(
-        req, &Counts::other, Lane::kLook, nodeid,
+        req, &Counts::other, lane, nodeid,
         [nodeid, wanted = std::string(name), size](Filesystem& fs, Request& request) -> Status {
           NDLFS_TRY(const auto inode, Find(fs, nodeid));
           NDLFS_TRY(const auto value, AsNode(inode).GetExtendedAttribute(wanted));

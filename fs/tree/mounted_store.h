@@ -43,7 +43,7 @@ namespace ndlfs::fs {
 
 using HierarchyPtr = std::shared_ptr<const backends::Hierarchy>;
 
-// Immutable, except for results of reads: views and failures.
+// Immutable, except for results of reads: views, failures, the digest.
 class Entity {
  public:
   explicit Entity(cache::ChunkCache& cache) : cache_(cache) {}
@@ -61,6 +61,16 @@ class Entity {
   // Gives an array its ledger. From now on `kept` has its failures under `name` when it leaves
   // memory. `continues`: it has those, and the ledger, that are kept there already.
   void BeginLedger(KeptFailures& kept, std::string name, bool continues);
+
+  // The text of the digest of the elements, if it was computed before.
+  std::optional<std::string> KnownDigest() const EXCLUDES(digest_mutex_) {
+    const model::MutexLock lock(digest_mutex_);
+    return digest_;
+  }
+  void KeepDigest(std::string digest) const EXCLUDES(digest_mutex_) {
+    const model::MutexLock lock(digest_mutex_);
+    digest_ = std::move(digest);
+  }
 
   std::string path;         // NDL path name
   uint64_t generation = 0;  // no other entity in this process has it
@@ -91,6 +101,8 @@ class Entity {
   std::shared_ptr<ReadFailures> failures_ = std::make_shared<ReadFailures>();
   KeptFailures* kept_failures_ = nullptr;  // null: not kept
   std::string kept_name_;
+  mutable model::Mutex digest_mutex_;
+  mutable std::optional<std::string> digest_ GUARDED_BY(digest_mutex_);
 };
 using EntityPtr = std::shared_ptr<const Entity>;
 

@@ -7,10 +7,12 @@
 #include <utility>
 #include <variant>
 
+#include "fs/compare/array_digest.h"
 #include "fs/tree/folder_page.h"
 #include "fs/tree/source_tree.h"
 #include "fs/tree/store_attributes.h"
 #include "fs/tree/store_views.h"
+#include "fs/tree/sums_file.h"
 #include "fs/tree/versions_folder.h"
 #include "fs/tree/view_file.h"
 #include "fs/tree/view_folder.h"
@@ -186,6 +188,8 @@ class EntityFolder final : public DirectoryNode {
 
  private:
   bool is_top() const { return path_ == "/"; }
+  model::Result<std::string> FindDigest(const MountedStore& store, const Entity& entity) const;
+  model::Result<TreeNodePtr> FindSums(const Entity& entity) const;
   // The same folder as the calling thread's caller sees it.
   model::Result<std::shared_ptr<const EntityFolder>> OfCaller() const;
   model::Result<TreeNodePtr> Find(std::string_view name) const;
@@ -261,7 +265,33 @@ model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
     return std::make_shared<DocumentFile>(context_, store_, path_, document.version.contents,
                                           document.attributes);
   }
+  if (name == model::kSumsFileName) return FindSums(**entity);
   return FindByName(*entity, name);
+}
+
+// Has no more permissions than the files whose digests it shows. `error.txt` is left out: it
+// may change when another file is read.
+model::Result<TreeNodePtr> EntityFolder::FindSums(const Entity& entity) const {
+  NDLFS_TRY(const auto entries, ListEntries());
+  Attributes attributes = FileAttributes(*store_, entity);
+  std::vector<SummedFile> files;
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.type != S_IFREG || entry.name == kErrorName) continue;
+    auto node = Find(entry.name);
+    if (IsNotFound(node)) continue;
+    if (!node) return model::Propagate(node.error());
+    // Only a file whose size is not known takes time, and it is made of this entity alone.
+    if ((*node)->StatCost() == TreeNode::Cost::kNothing) {
+      NDLFS_TRY(const Attributes of_file, (*node)->StatWhenFound());
+      const mode_t mode =
+          CommonPermissions(PermissionsOf(attributes), PermissionsOf(of_file)).mode;
+      attributes.mode = S_IFREG | (mode & 0444);
+      attributes.mtime_ns = std::max(attributes.mtime_ns, of_file.mtime_ns);
+    }
+    files.push_back({entry.name, *std::move(node)});
+  }
+  attributes.ctime_ns = attributes.mtime_ns;
+  return MakeSumsFile(std::move(files), attributes);
 }
 
 // The path of the folder of the store in the mount.
@@ -520,11 +550,37 @@ model::Result<std::optional<std::string>> EntityFolder::GetExtendedAttribute(
     const std::string& ref = own.empty() ? context_.services.open_options.ref : own;
     return ref.empty() ? std::nullopt : std::optional(ref);
   }
-  if (name != kLoadStatsName) return DirectoryNode::GetExtendedAttribute(name);
+  if (name != kLoadStatsName && name != kDigestName) {
+    return DirectoryNode::GetExtendedAttribute(name);
+  }
   NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
   const auto entity = store->Get(path_);
   if (!entity || (*entity)->reader == nullptr) return std::nullopt;
-  return DescribeLoads((*entity)->reader->counts());
+  if (name == kLoadStatsName) return DescribeLoads((*entity)->reader->counts());
+  NDLFS_TRY(std::string digest, FindDigest(*store, **entity));
+  return digest;
+}
+
+// Programs ask for the length of an attribute first, and then for its value.
+model::Result<std::string> EntityFolder::FindDigest(const MountedStore& store,
+                                                    const Entity& entity) const {
+  if (auto known = entity.KnownDigest()) return *std::move(known);
+  // Nobody knows how long elements of variable size are.
+  constexpr uint64_t kSomeText = 16;
+  const cache::ArrayReader& reader = *entity.reader;
+  const uint64_t item = std::max<uint64_t>(reader.spec().dtype.size(), 1);
+  const uint64_t each = reader.spec().dtype.is_fixed_size() ? item : kSomeText;
+  if (reader.element_count() > context_.services.scan.max_bytes / each) {
+    return IoError(EFBIG, store.Describe() + path_ + ": more than --max-scan");
+  }
+  const auto digest = DigestOf(entity.reader);
+  if (!digest) {
+    entity.NoteFailure(store.Describe() + path_, digest.error());
+    return model::Propagate(digest.error());
+  }
+  std::string text = HexOf(*digest);
+  entity.KeepDigest(text);
+  return text;
 }
 
 // Whether a path that begins `depth` folders below the mount stays inside.

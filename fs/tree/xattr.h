@@ -37,6 +37,9 @@ ExtendedAttributes DescribeEntity(std::string_view store, std::string_view path,
 // Which version of a store with versions a folder shows, as `--ref` says it; not listed.
 inline constexpr std::string_view kRefAttributeName = "user.ndl.ref";
 inline constexpr std::string_view kLoadStatsName = "user.ndl.stats";
+// The digest of the elements of an array (ndlfs-digest(5)); not listed, because it decodes all
+// of them.
+inline constexpr std::string_view kDigestName = "user.ndl.digest";
 // The cost of reading an array since ndlfs has it in memory, in YAML.
 std::string DescribeLoads(const cache::LoadCounts& counts);
 

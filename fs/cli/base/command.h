@@ -37,6 +37,8 @@ extern const Command kDescribeCommand;
 extern const Command kCatCommand;
 extern const Command kValidateCommand;
 extern const Command kCheckCommand;
+extern const Command kDigestCommand;
+extern const Command kDiffCommand;
 extern const Command kJoinCommand;
 extern const Command kWarmCommand;
 extern const Command kStatsCommand;

@@ -4,19 +4,16 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <string_view>
 #include <vector>
 
+#include "fs/cli/store/progress.h"
 #include "fs/view/array/json_text.h"
 #include "fs/view/base/html_text.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
 namespace {
-
-// An estimate from less would jump about.
-constexpr double kSecondsUntilEstimate = 1;
 
 std::string Count(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -147,13 +144,6 @@ void CheckSummary::Add(const StoreReport& report) {
   if (resume_at.empty()) resume_at = report.location;
 }
 
-std::string FormatDuration(double seconds) {
-  constexpr double kLongest = 1e9;
-  const auto whole = static_cast<uint64_t>(std::lround(std::fmin(seconds, kLongest)));
-  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
-  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-}
-
 std::string CheckBegin(CheckFormat format) {
   return format == CheckFormat::kJson ? "{\"stores\": [" : "";
 }
@@ -169,18 +159,11 @@ std::string CheckEnd(CheckFormat format, const CheckSummary& summary) {
 }
 
 std::string CheckProgress(const Checker::Progress& progress, double seconds) {
-  const double part = progress.total > 0 ? progress.done / progress.total : 0;
-  std::string out;
-  if (progress.all_found) out += fmt::format("{:.0f}%, ", std::floor(100 * part));
-  out += fmt::format("{}, {}, {}/s", Count(progress.chunks, "chunk"),
-                     Count(progress.stores, "store"),
-                     FormatBytes(RateOf(static_cast<double>(progress.bytes), seconds)));
-  if (progress.damaged != 0) out += fmt::format(", {} damaged", progress.damaged);
-  if (!progress.all_found) return out + ", looking for more";
-  if (seconds >= kSecondsUntilEstimate && part > 0) {
-    out += fmt::format(", {} left", FormatDuration(seconds / part - seconds));
-  }
-  return out;
+  const std::string counts =
+      Count(progress.chunks, "chunk") + ", " + Count(progress.stores, "store");
+  const std::string problems =
+      progress.damaged == 0 ? "" : fmt::format("{} damaged", progress.damaged);
+  return FormatProgress(progress.work, counts, progress.bytes, seconds, problems);
 }
 
 }  // namespace ndlfs::fs

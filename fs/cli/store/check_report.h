@@ -32,9 +32,6 @@ struct CheckSummary {
   void Add(const StoreReport& report);
 };
 
-// "0:07", "1:02:03".
-std::string FormatDuration(double seconds);
-
 // Whole lines of text, or parts of one JSON document: the beginning, each
 // store, the end.
 std::string CheckBegin(CheckFormat format);

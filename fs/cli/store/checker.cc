@@ -2,15 +2,14 @@
 #include "fs/cli/store/checker.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <exception>
-#include <new>
 #include <tuple>
 #include <utility>
 
 #include "backends/format/source_notes.h"
 #include "backends/format/stored_chunks.h"
+#include "fs/cli/store/guarded.h"
 #include "fs/cli/store/store_argument.h"
 #include "model/path_name.h"
 
@@ -22,13 +21,7 @@ using model::ErrorCode;
 // Nobody asks twice for a chunk: room for what is being decoded, and for the
 // indexes of shards.
 constexpr uint64_t kCheckCacheSize = uint64_t{256} << 20;
-// Finding out what there is to do is not to run ahead by more than memory has
-// room for.
-constexpr size_t kMaxQueue = 16384;
-// How much work a thread takes at a time, in the unit of ArrayCheck::part_cost().
-constexpr uint64_t kBatchCost = uint64_t{2} << 20;
 constexpr int kMaxDepth = 512;
-constexpr auto kTick = std::chrono::milliseconds(100);
 
 // Whether the names and links in a store, and not the system, are the cause.
 bool IsOfTheStore(int sys_errno) {
@@ -43,23 +36,6 @@ bool IsOfTheStore(int sys_errno) {
       return true;
     default:
       return false;
-  }
-}
-
-// As double: what hostile metadata promise may be more than 64 bits count.
-double WorkOf(const cache::ArrayCheck& check, uint64_t parts) {
-  return static_cast<double>(check.part_cost()) * static_cast<double>(parts);
-}
-
-// A library that is out of memory harms one chunk only.
-template <typename Function>
-auto Guarded(const Function& function) -> decltype(function()) {
-  try {
-    return function();
-  } catch (const std::bad_alloc&) {
-    return model::Limit("out of memory");
-  } catch (const std::exception& error) {
-    return model::Internal("{}", error.what());
   }
 }
 
@@ -122,49 +98,67 @@ Verdict Judge(const model::Error& error) {
 struct Checker::Store {
   // All guarded by Checker::mutex_.
   StoreReport report;
-  uint64_t tasks = 1;  // taking stock, arrays in the queue, and batches at work
-  bool cut_short = false;
+  uint64_t tasks = 1;  // taking stock, and arrays
+};
+
+// One array, and the parts of it that have to be read.
+class Checker::Array final : public PartedWork {
+ public:
+  Array(Checker& checker, StorePtr store, std::string path,
+        std::shared_ptr<const backends::ArraySource> source)
+      : checker_(checker),
+        store_(std::move(store)),
+        path_(std::move(path)),
+        source_(std::move(source)),
+        check_(source_, checker.cache_),
+        stored_(FindStored(*source_, check_)) {}
+
+  // Parts that a listing tells are absent.
+  uint64_t absent_count() const { return check_.part_count() - part_count(); }
+
+  uint64_t part_count() const override {
+    return stored_ ? stored_->size() : check_.part_count();
+  }
+  uint64_t part_cost() const override { return check_.part_cost(); }
+  uint64_t Run(uint64_t first, uint64_t count, const std::atomic<bool>& stopping) override {
+    uint64_t done = 0;
+    for (; done < count && !stopping; ++done) RunPart(first + done);
+    const auto* notes = dynamic_cast<const backends::SourceNotes*>(source_.get());
+    if (notes != nullptr) checker_.AddNotes(store_, path_, notes->notes());
+    return done;
+  }
+  void Finish() override { checker_.Finish(store_); }
+
+ private:
+  void RunPart(uint64_t i) {
+    const uint64_t part = stored_ ? (*stored_)[i] : i;
+    const auto result = Guarded([&] { return check_.Run(part); });
+    if (!result) checker_.Note(store_, path_, result.error(), part);
+    checker_.Count(store_, result ? *result : cache::ArrayCheck::Part{});
+  }
+
+  Checker& checker_;
+  const StorePtr store_;
+  const std::string path_;
+  const std::shared_ptr<const backends::ArraySource> source_;
+  const cache::ArrayCheck check_;
+  // The parts to read, if not all: a listing tells that the others are absent.
+  const std::shared_ptr<const std::vector<uint64_t>> stored_;
 };
 
 Checker::Checker(const Options& options, OnStore on_store)
-    : options_(options), on_store_(std::move(on_store)), cache_(kCheckCacheSize) {}
+    : options_(options),
+      on_store_(std::move(on_store)),
+      cache_(kCheckCacheSize),
+      queue_(options.threads) {}
 
 void Checker::Run(const Walk& walk, const std::function<void()>& tick) {
-  const unsigned count = options_.threads != 0
-                             ? options_.threads
-                             : std::max(1u, std::thread::hardware_concurrency());
-  {
-    model::MutexLock lock(mutex_);
-    working_ = 1;
-  }
-  std::vector<std::thread> threads;
-  threads.emplace_back([&] {
-    walk([this](const FoundStore& found) { return Add(found); });
-    model::MutexLock lock(mutex_);
-    progress_.all_found = !stopping_;
-    --working_;
-    changed_.NotifyAll();
-  });
-  for (unsigned i = 0; i < count; ++i) threads.emplace_back([this] { Work(); });
-  while (WaitForTick()) tick();
-  for (std::thread& thread : threads) thread.join();
-  ReportFinished();
-}
-
-// False once there is nothing left to do.
-bool Checker::WaitForTick() {
-  const auto end = std::chrono::steady_clock::now() + kTick;
-  model::MutexLock lock(mutex_);
-  for (;;) {
-    if (working_ == 0 && (queue_.empty() || stopping_)) return false;
-    const auto now = std::chrono::steady_clock::now();
-    if (now >= end) return true;
-    changed_.WaitFor(mutex_, end - now);
-  }
+  queue_.Run([&] { walk([this](const FoundStore& found) { return Add(found); }); }, tick);
+  ReportFinished(/*is_end=*/true);
 }
 
 bool Checker::Add(const FoundStore& found) {
-  if (stopping_) return false;
+  if (stopped()) return false;
   const auto store = std::make_shared<Store>();
   store->report.location = found.location;
   {
@@ -177,8 +171,9 @@ bool Checker::Add(const FoundStore& found) {
   } else {
     TakeStock(store, found);
   }
-  Finish(store, /*cut_short=*/stopping_);
-  return !stopping_;
+  if (stopped()) return false;
+  Finish(store);
+  return true;
 }
 
 void Checker::TakeStock(const StorePtr& store, const FoundStore& found) {
@@ -198,7 +193,7 @@ void Checker::TakeStock(const StorePtr& store, const FoundStore& found) {
 
 void Checker::AddObjects(const StorePtr& store, const backends::Hierarchy& hierarchy,
                          const std::string& path, int depth) {
-  if (stopping_) return;
+  if (stopped()) return;
   const auto node = hierarchy.Load(path);
   if (!node) return Note(store, path, node.error());
   if ((*node)->error) Note(store, path, *(*node)->error);
@@ -222,20 +217,18 @@ void Checker::AddChildren(const StorePtr& store, const backends::Hierarchy& hier
 
 void Checker::AddArray(const StorePtr& store, const std::string& path,
                        std::shared_ptr<const backends::ArraySource> source) {
-  const auto check = std::make_shared<const cache::ArrayCheck>(source, cache_);
-  Array array{store, path, source, check, 0, FindStored(*source, *check)};
-  const uint64_t absent = check->part_count() - array.part_count();
-  model::MutexLock lock(mutex_);
-  while (queue_.size() >= kMaxQueue && !stopping_) changed_.WaitFor(mutex_, kTick);
-  ++store->report.arrays;
-  store->report.chunks += absent;
-  store->report.absent += absent;
-  progress_.chunks += absent;
-  if (array.part_count() == 0) return;
-  ++store->tasks;
-  progress_.total += WorkOf(*check, array.part_count());
-  queue_.push_back(std::move(array));
-  changed_.NotifyAll();
+  auto array = std::make_shared<Array>(*this, store, path, std::move(source));
+  const uint64_t absent = array->absent_count();
+  const bool is_done = array->part_count() == 0;
+  {
+    model::MutexLock lock(mutex_);
+    ++store->report.arrays;
+    store->report.chunks += absent;
+    store->report.absent += absent;
+    progress_.chunks += absent;
+    if (!is_done) ++store->tasks;
+  }
+  if (!is_done) queue_.Add(std::move(array));
 }
 
 void Checker::Note(const StorePtr& store, const std::string& path, const model::Error& error,
@@ -261,78 +254,33 @@ void Checker::AddNotes(const StorePtr& store, const std::string& path,
   }
 }
 
-void Checker::Work() {
-  Batch batch;
-  while (TakeBatch(batch)) {
-    RunBatch(batch);
-    batch = {};  // nothing of a store that is done is kept while waiting
-    model::MutexLock lock(mutex_);
-    --working_;
-    changed_.NotifyAll();
-  }
-}
-
-bool Checker::TakeBatch(Batch& batch) {
+void Checker::Count(const StorePtr& store, const cache::ArrayCheck::Part& part) {
   model::MutexLock lock(mutex_);
-  while (queue_.empty() && working_ != 0 && !stopping_) changed_.WaitFor(mutex_, kTick);
-  if (queue_.empty() || stopping_) return false;
-  Array& array = queue_.front();
-  const uint64_t left = array.part_count() - array.next;
-  const uint64_t wanted = std::max<uint64_t>(1, kBatchCost / array.check->part_cost());
-  batch = {array, std::min(left, wanted)};
-  array.next += batch.count;
-  ++working_;
-  if (batch.count == left) {
-    queue_.pop_front();
-  } else {
-    ++batch.array.store->tasks;
-  }
-  return true;
+  ++store->report.chunks;
+  ++progress_.chunks;
+  store->report.absent += part.absent;
+  store->report.bytes += part.bytes;
+  progress_.bytes += part.bytes;
 }
 
-void Checker::RunBatch(const Batch& batch) {
-  const Array& array = batch.array;
-  const uint64_t count = batch.count;
-  uint64_t done = 0;
-  for (; done < count && !stopping_; ++done) {
-    const uint64_t part = array.PartAt(array.next + done);
-    const auto result = Guarded([&] { return array.check->Run(part); });
-    if (!result) Note(array.store, array.path, result.error(), part);
-    model::MutexLock lock(mutex_);
-    StoreReport& report = array.store->report;
-    ++report.chunks;
-    ++progress_.chunks;
-    progress_.done += WorkOf(*array.check, 1);
-    if (!result) continue;
-    report.absent += result->absent;
-    report.bytes += result->bytes;
-    progress_.bytes += result->bytes;
-  }
-  const auto* source = dynamic_cast<const backends::SourceNotes*>(array.source.get());
-  if (source != nullptr) AddNotes(array.store, array.path, source->notes());
-  Finish(array.store, done < count);
-}
-
-void Checker::Finish(const StorePtr& store, bool cut_short) {
+void Checker::Finish(const StorePtr& store) {
   {
     model::MutexLock lock(mutex_);
-    store->cut_short = store->cut_short || cut_short;
-    store->report.complete = --store->tasks == 0 && !store->cut_short;
+    store->report.complete = --store->tasks == 0;
     if (!store->report.complete) return;
   }
-  ReportFinished();
+  ReportFinished(/*is_end=*/false);
 }
 
 // Those at the front: the others have to wait for these.
-void Checker::ReportFinished() {
+void Checker::ReportFinished(bool is_end) {
   model::MutexLock reporting(report_mutex_);
   for (;;) {
     StorePtr store;
     {
       model::MutexLock lock(mutex_);
       if (stores_.empty()) return;
-      const bool done = working_ == 0;
-      if (!stores_.front()->report.complete && !done) return;
+      if (!stores_.front()->report.complete && !is_end) return;
       store = std::move(stores_.front());
       stores_.pop_front();
     }
@@ -350,7 +298,9 @@ void Checker::Report(StoreReport& report) const {
 
 Checker::Progress Checker::progress() const {
   model::MutexLock lock(mutex_);
-  return progress_;
+  Progress progress = progress_;
+  progress.work = queue_.progress();
+  return progress;
 }
 
 }  // namespace ndlfs::fs

@@ -4,18 +4,17 @@
 // `ndlfs check`.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "backends/format/hierarchy.h"
 #include "cache/array_check.h"
 #include "cache/chunk_cache.h"
+#include "fs/cli/store/part_queue.h"
 #include "fs/cli/store/store_walk.h"
 #include "model/mutex.h"
 
@@ -80,46 +79,23 @@ class Checker {
   // reports stores as well that were begun, but not finished.
   void Run(const Walk& walk, const std::function<void()>& tick);
 
-  // Makes Run() return soon, after the chunks that are being decoded. May be
-  // called by a signal handler.
-  void Stop() { stopping_ = true; }
-  bool stopped() const { return stopping_; }
+  PartQueue& queue() { return queue_; }
+  bool stopped() const { return queue_.stopped(); }
 
   struct Progress {
     uint64_t stores = 0;  // found so far
     uint64_t chunks = 0;
     uint64_t damaged = 0;
     uint64_t bytes = 0;
-    // Work that is done and work that is known, in the same unit; the latter is all of it once
-    // `all_found`.
-    double done = 0;
-    double total = 0;
-    bool all_found = false;
+    PartQueue::Progress work = {};
   };
   Progress progress() const EXCLUDES(mutex_);
 
  private:
   struct Store;
   using StorePtr = std::shared_ptr<Store>;
-  // One array, and the parts of it that are still to be read.
-  struct Array {
-    StorePtr store;
-    std::string path;
-    std::shared_ptr<const backends::ArraySource> source;
-    std::shared_ptr<const cache::ArrayCheck> check;
-    uint64_t next = 0;
-    // The parts to read, if not all: a listing tells that the others are absent.
-    std::shared_ptr<const std::vector<uint64_t>> stored = nullptr;
+  class Array;
 
-    uint64_t part_count() const { return stored ? stored->size() : check->part_count(); }
-    uint64_t PartAt(uint64_t i) const { return stored ? (*stored)[i] : i; }
-  };
-  struct Batch {
-    Array array;
-    uint64_t count = 0;
-  };
-
-  bool WaitForTick() EXCLUDES(mutex_);
   bool Add(const FoundStore& found) EXCLUDES(mutex_);
   void TakeStock(const StorePtr& store, const FoundStore& found) EXCLUDES(mutex_);
   // Adds all objects below `path` to the work.
@@ -134,26 +110,22 @@ class Checker {
   void AddNotes(const StorePtr& store, const std::string& path,
                 const std::vector<std::string>& notes) EXCLUDES(mutex_);
 
-  void Work() EXCLUDES(mutex_);
-  bool TakeBatch(Batch& batch) EXCLUDES(mutex_);
-  void RunBatch(const Batch& batch) EXCLUDES(mutex_);
+  void Count(const StorePtr& store, const cache::ArrayCheck::Part& part) EXCLUDES(mutex_);
   // Called when one of the tasks of a store is done.
-  void Finish(const StorePtr& store, bool cut_short) EXCLUDES(mutex_);
-  void ReportFinished() EXCLUDES(mutex_);
+  void Finish(const StorePtr& store) EXCLUDES(mutex_);
+  // Reports the stores at the front that are finished; at the end also those that are not.
+  void ReportFinished(bool is_end) EXCLUDES(mutex_);
   void Report(StoreReport& report) const;
 
   const Options options_;
   const OnStore on_store_;
-  std::atomic<bool> stopping_{false};
   cache::ChunkCache cache_;
+  PartQueue queue_;
 
   model::Mutex report_mutex_;  // taken before mutex_: keeps reports in order
   mutable model::Mutex mutex_;
-  model::CondVar changed_;                      // the queue, or the number of threads at work
-  std::deque<Array> queue_ GUARDED_BY(mutex_);  // arrays with parts left to do
   std::deque<StorePtr> stores_ GUARDED_BY(mutex_);  // not reported yet, in order
-  Progress progress_ GUARDED_BY(mutex_);
-  unsigned working_ GUARDED_BY(mutex_) = 0;  // threads, including the one that walks
+  Progress progress_ GUARDED_BY(mutex_);            // without `work`
 };
 
 }  // namespace ndlfs::fs

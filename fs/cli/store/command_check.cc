@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,9 +16,11 @@
 #include "fs/cli/base/mount_arguments.h"
 #include "fs/cli/base/nearest.h"
 #include "fs/cli/base/options.h"
+#include "fs/cli/base/parsed_option.h"
 #include "fs/cli/base/standard_output.h"
 #include "fs/cli/store/check_report.h"
 #include "fs/cli/store/checker.h"
+#include "fs/cli/store/progress.h"
 #include "fs/cli/store/store_walk.h"
 #include "fs/serve/open_source.h"
 #include "model/mutex.h"
@@ -30,17 +28,12 @@
 namespace ndlfs::fs {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Exit statuses. If several apply, the first one in this order counts.
 constexpr int kDamaged = 1;                 // or a SOURCE is no store
 constexpr int kInterrupted = 128 + SIGINT;  // the status of shells for SIGINT
 constexpr int kUnreadable = 3;
 constexpr int kNotChecked = 4;
 constexpr int kSound = 0;
-
-// Seconds between lines of progress to a file or pipe.
-constexpr double kPlainInterval = 10;
 
 // Threads that read while `warm` waits for a server.
 constexpr unsigned kWarmThreads = 32;
@@ -55,37 +48,10 @@ struct CheckArguments {
   MountOptions mount_options = {};  // those about URLs
 };
 
-// The checker that the signal handler stops.
-std::atomic<Checker*> running_checker{nullptr};
-
-void OnStopSignal(int) {
-  if (Checker* checker = running_checker.load()) checker->Stop();
-}
-
-// While it lives, the first SIGINT or SIGTERM stops `checker`, and a second one ends
-// the process as usual.
-class StopOnSignal {
- public:
-  explicit StopOnSignal(Checker& checker) {
-    running_checker = &checker;
-    struct sigaction action = {};
-    action.sa_handler = &OnStopSignal;
-    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-    for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
-  }
-  ~StopOnSignal() {
-    for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
-    running_checker = nullptr;
-  }
-  StopOnSignal(const StopOnSignal&) = delete;
-  StopOnSignal& operator=(const StopOnSignal&) = delete;
-};
-
-// Writes results to standard output and progress to standard error: on a terminal as
-// one line that is overwritten, elsewhere as a line from time to time.
+// Writes results to standard output and progress to standard error.
 class Output {
  public:
-  Output(std::string_view command, CheckFormat format) : command_(command), format_(format) {
+  Output(std::string_view command, CheckFormat format) : format_(format), line_(command) {
     Print(CheckBegin(format));
   }
 
@@ -94,68 +60,42 @@ class Output {
     summary_.Add(report);
     // A store that was found but not read when the check stopped has no results.
     if (!report.complete && report.chunks == 0 && report.damage.count == 0) return;
-    Erase();
+    line_.Erase();
     Print(CheckStore(format_, report, is_first_));
     is_first_ = false;
   }
 
   void Progress(const Checker& checker) {
-    const double seconds = Seconds();
-    if (!terminal_ && seconds < next_line_) return;
-    next_line_ = seconds + kPlainInterval;
-    const std::string line = CheckProgress(checker.progress(), seconds);
     model::MutexLock lock(mutex_);
-    Erase();
-    Tell(terminal_ ? line : fmt::format("ndlfs {}: {}\n", command_, line));
-    shown_ = terminal_;
+    if (line_.IsDue()) line_.Show(CheckProgress(checker.progress(), line_.Seconds()));
   }
 
   // `errors` are those of sources that could not be searched. If there are only such
   // errors, the text format has no summary.
   void End(const std::vector<model::Error>& errors) {
     model::MutexLock lock(mutex_);
-    Erase();
-    for (const model::Error& error : errors) {
-      Tell(fmt::format("ndlfs: {}\n", model::OneLine(error.message())));
-    }
-    summary_.seconds = Seconds();
+    line_.Erase();
+    for (const model::Error& error : errors) line_.Tell(error.message());
+    summary_.seconds = line_.Seconds();
     if (!errors.empty() && summary_.stores == 0 && format_ == CheckFormat::kText) return;
     if (!errors.empty() && format_ == CheckFormat::kJson) summary_.complete = false;
     Print(CheckEnd(format_, summary_));
   }
 
-  static void Warn(const std::string& text) {
-    Tell(fmt::format("ndlfs: {}\n", model::OneLine(text)));
-  }
+  void Warn(const std::string& text) { line_.Tell(text); }
 
   const CheckSummary& summary() const { return summary_; }
   const model::Result<void>& printed() const { return printed_; }
 
  private:
-  double Seconds() const {
-    return std::chrono::duration<double>(Clock::now() - begin_).count();
-  }
-
-  void Erase() {
-    if (shown_) Tell("\r\x1b[K");
-    shown_ = false;
-  }
-
-  // Ignores errors: a closed terminal is no reason to stop.
-  static void Tell(const std::string& text) { std::fputs(text.c_str(), stderr); }
-
   void Print(const std::string& text) {
     if (printed_) printed_ = WriteStandardOutput(backends::AsBytes(text));
   }
 
-  const std::string_view command_;
   const CheckFormat format_;
-  const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-  const Clock::time_point begin_ = Clock::now();
-  double next_line_ = terminal_ ? 0 : kPlainInterval;
   model::Mutex mutex_;  // guards both streams
+  ProgressDisplay line_;
   bool is_first_ = true;
-  bool shown_ = false;  // a line of progress is on the terminal
   CheckSummary summary_;
   model::Result<void> printed_;
 };
@@ -194,9 +134,9 @@ model::Result<int> Check(const CheckArguments& arguments) {
   options.ref = arguments.mount_options.remote.ref;
   Checker checker(options, [&](const StoreReport& report) {
     output.Store(report);
-    if (!output.printed()) checker.Stop();
+    if (!output.printed()) checker.queue().Stop();
   });
-  const StopOnSignal stop(checker);
+  const StopOnSignal stop(checker.queue());
   std::vector<model::Error> errors;  // complete when Run() has returned
   Resume resume(arguments.from);
   checker.Run(
@@ -228,19 +168,6 @@ std::string CheckFormatName(const std::string& name) {
   if (name == "text" || name == "json") return {};
   return fmt::format("{} is not one of text, json{}", model::Quote(name),
                      DidYouMean(name, kNames));
-}
-
-// Adds an option. `parse` reads its value into `value`, a part of what `owner` owns.
-template <typename Value>
-CLI::Option* AddParsed(CLI::App& app, const std::string& name,
-                       model::Result<Value> (*parse)(std::string_view), Value& value,
-                       std::shared_ptr<CheckArguments> owner, const std::string& description) {
-  const auto set = [name, parse, &value, owner = std::move(owner)](const std::string& text) {
-    const auto parsed = parse(text);
-    if (!parsed) throw CLI::ValidationError(name + ": " + parsed.error().message());
-    value = *parsed;
-  };
-  return app.add_option_function<std::string>(name, set, description);
 }
 
 Command::Body PrepareCheck(CLI::App& app) {

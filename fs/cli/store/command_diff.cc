@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/detection.h"
+#include "cache/spill_space.h"
+#include "fs/cli/base/command.h"
+#include "fs/cli/base/mount_arguments.h"
+#include "fs/cli/base/options.h"
+#include "fs/cli/base/parsed_option.h"
+#include "fs/cli/base/standard_output.h"
+#include "fs/cli/store/differ.h"
+#include "fs/cli/store/progress.h"
+#include "fs/cli/store/store_argument.h"
+#include "fs/cli/store/store_walk.h"
+#include "fs/serve/open_source.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Result;
+
+// Exit statuses, as those of diff(1).
+constexpr int kEqual = 0;
+constexpr int kDifferent = 1;
+constexpr int kDiffTrouble = 2;
+constexpr int kDiffInterrupted = 128 + SIGINT;  // the status of shells for SIGINT
+
+constexpr uint64_t kDiffCacheSize = uint64_t{256} << 20;
+
+struct DiffArguments {
+  std::string a;
+  std::string b;
+  std::string path;
+  bool brief = false;
+  bool no_attributes = false;
+  std::string ref_b;
+  Differ::Options options;
+  MountOptions mount_options = {};  // those about URLs, and the spill space
+};
+
+// What is printed, and what it says in the end.
+class DiffOutput {
+ public:
+  explicit DiffOutput(bool brief) : brief_(brief) {}
+
+  // `a` and `b` are the names of the stores that are compared from now on.
+  void SetStores(std::string a, std::string b) {
+    names_ = fmt::format("{} | {}\n", model::OneLine(a), model::OneLine(b));
+    a_ = std::move(a);
+    b_ = std::move(b);
+    has_title_ = false;
+  }
+  void Add(const ObjectDifferences& found) {
+    model::MutexLock lock(mutex_);
+    for (const std::string& problem : found.problems) {
+      Trouble(fmt::format("{} | {}: {}: {}", a_, b_, found.path, problem));
+    }
+    if (found.lines.empty()) return;
+    differs_ = true;
+    if (brief_) return;
+    std::string text = std::exchange(has_title_, true) ? "" : names_;
+    text += model::OneLine(found.path);
+    // One that is on one side only takes one line.
+    if (found.lines.size() == 1 && found.lines[0].text.empty()) {
+      Print(fmt::format("{}: {}\n", text, found.lines[0].label));
+      return;
+    }
+    text += '\n';
+    for (const auto& line : found.lines)
+      text += fmt::format("  {:<12}{}\n", line.label, line.text);
+    Print(text);
+  }
+  void AddStore(const std::string& name, std::string_view where) {
+    differs_ = true;
+    if (!brief_) Print(fmt::format("{}: {}\n", model::OneLine(name), where));
+  }
+  void Trouble(std::string_view text) {
+    has_trouble_ = true;
+    display_.Tell(text);
+  }
+  void ShowProgress(Differ& differ) {
+    model::MutexLock lock(mutex_);
+    if (!display_.IsDue()) return;
+    const auto progress = differ.progress();
+    display_.Show(FormatProgress(
+        differ.queue().progress(), fmt::format("{} objects", progress.objects), progress.bytes,
+        display_.Seconds(),
+        progress.differing == 0 ? "" : fmt::format("{} differ", progress.differing)));
+  }
+  void End(const DiffArguments& arguments, uint64_t objects, uint64_t differing) {
+    display_.Erase();
+    if (brief_ && differs_) {
+      Print(fmt::format("{} and {} differ\n", model::OneLine(arguments.a),
+                        model::OneLine(arguments.b)));
+    } else if (differs_ && differing != 0) {
+      Print(fmt::format("{} of {} objects differ\n", differing, objects));
+    }
+  }
+
+  bool differs() const { return differs_; }
+  bool has_trouble() const { return has_trouble_; }
+  const Result<void>& printed() const { return printed_; }
+
+ private:
+  void Print(const std::string& text) {
+    display_.Erase();
+    if (printed_) printed_ = WriteStandardOutput(backends::AsBytes(text));
+  }
+
+  const bool brief_;
+  std::string a_;
+  std::string b_;
+  std::string names_;
+  bool has_title_ = false;
+  model::Mutex mutex_;  // guards both streams
+  ProgressDisplay display_{"diff"};
+  bool differs_ = false;
+  bool has_trouble_ = false;
+  Result<void> printed_;
+};
+
+// The stores that are compared, and the sums over them.
+class DiffRun {
+ public:
+  DiffRun(const DiffArguments& arguments, DiffOutput& output)
+      : arguments_(arguments),
+        output_(output),
+        spill_(arguments.mount_options.cache_dir, arguments.mount_options.cache_dir_size),
+        cache_(kDiffCacheSize, &spill_) {}
+
+  // False if nothing more has to be compared.
+  bool Compare(const OpenedStore& a, const OpenedStore& b) {
+    output_.SetStores(a.where, b.where);
+    Differ::Options options = arguments_.options;
+    options.compares_attributes = !arguments_.no_attributes;
+    options.stops_at_first = arguments_.brief;
+    PartQueue* queue = nullptr;
+    Differ differ(cache_, options, [&](const ObjectDifferences& found) {
+      output_.Add(found);
+      if (!output_.printed() && queue != nullptr) queue->Stop();
+    });
+    queue = &differ.queue();
+    const StopOnSignal stop(differ.queue());
+    differ.Run(a, b, [&] { output_.ShowProgress(differ); });
+    objects_ += differ.progress().objects;
+    differing_ += differ.progress().differing;
+    const bool is_enough = arguments_.brief && output_.differs();
+    interrupted_ = differ.queue().stopped() && !is_enough && output_.printed();
+    return !differ.queue().stopped() && !is_enough;
+  }
+
+  bool interrupted() const { return interrupted_; }
+  uint64_t objects() const { return objects_; }
+  uint64_t differing() const { return differing_; }
+
+ private:
+  const DiffArguments& arguments_;
+  DiffOutput& output_;
+  cache::SpillSpace spill_;
+  cache::ChunkCache cache_;
+  bool interrupted_ = false;
+  uint64_t objects_ = 0;
+  uint64_t differing_ = 0;
+};
+
+RemoteAccess AccessOf(const DiffArguments& arguments, bool is_first) {
+  RemoteAccess access = arguments.mount_options.remote;
+  if (!is_first && !arguments.ref_b.empty()) access.ref = arguments.ref_b;
+  return access;
+}
+
+Result<OpenedStore> OpenSide(const DiffArguments& arguments, bool is_first) {
+  const std::string& name = is_first ? arguments.a : arguments.b;
+  NDLFS_TRY(const OpenedStore named, OpenStore(name, AccessOf(arguments, is_first)));
+  NDLFS_TRY(OpenedStore store, FollowLinks(named, arguments.path));
+  store.where = name;
+  return store;
+}
+
+bool IsArray(const OpenedStore& store) {
+  const auto node = store.hierarchy->Load(store.object);
+  return node && !(*node)->is_group();
+}
+
+// An array that is a whole store is compared with the only array of the other store.
+Result<void> FindOnlyArray(const OpenedStore& other, OpenedStore& store) {
+  if (!IsArray(other) || IsArray(store)) return {};
+  const auto only = OnlyArrayOf(store);
+  if (!only) {
+    return model::BadInput("{} is an array, and {} is not; PATH may name one: {}", other.where,
+                           store.where, ArraysOf(store));
+  }
+  store.object = NormalizePathName(store.object + "/" + *only);
+  return {};
+}
+
+Result<void> CompareStores(const DiffArguments& arguments, DiffRun& run) {
+  DiffArguments first = arguments;
+  auto a = OpenSide(arguments, true);
+  auto b = OpenSide(arguments, false);
+  if (!a) return model::Propagate(a.error());
+  if (!b) return model::Propagate(b.error());
+  // PATH is one of the other store, if this store is a single array.
+  if (!arguments.path.empty()) {
+    const auto use_top = [](const OpenedStore& other, OpenedStore& store) {
+      OpenedStore top = store;
+      top.object = "/";
+      if (!store.hierarchy->Load(store.object) && other.hierarchy->Load(other.object) &&
+          IsArray(top)) {
+        store.object = "/";
+      }
+    };
+    use_top(*b, *a);
+    use_top(*a, *b);
+  }
+  for (const OpenedStore* store : {&*a, &*b}) {
+    const auto node = store->hierarchy->Load(store->object);
+    if (!node && node.error().code() == model::ErrorCode::kNotFound) {
+      return model::Propagate(WithNearestName(node.error(), *store), store->where);
+    }
+  }
+  NDLFS_RETURN_IF_ERROR(FindOnlyArray(*a, *b));
+  NDLFS_RETURN_IF_ERROR(FindOnlyArray(*b, *a));
+  run.Compare(*a, *b);
+  return {};
+}
+
+using FoundStores = std::map<std::string, FoundStore>;
+
+// The stores below a directory, by their paths in it.
+Result<FoundStores> FindStores(const std::string& directory, const RemoteAccess& access,
+                               DiffOutput& output) {
+  std::string prefix = IsUrl(directory) ? ShownUrl(directory) : directory;
+  while (prefix.size() > 1 && prefix.ends_with('/')) prefix.pop_back();
+  FoundStores stores;
+  NDLFS_RETURN_IF_ERROR(WalkStores(
+      directory,
+      [&](const FoundStore& found) {
+        if (found.error) output.Trouble(found.location + ": " + found.error->message());
+        const size_t begin = std::min(prefix.size() + 1, found.location.size());
+        if (found.format != nullptr) stores.emplace(found.location.substr(begin), found);
+        return true;
+      },
+      backends::Detection::kContent, access));
+  return stores;
+}
+
+std::string WithoutExtension(const std::string& path) {
+  const size_t dot = path.rfind('.');
+  const size_t slash = path.rfind('/');
+  const bool has_extension = dot != path.npos && (slash == path.npos || dot > slash + 1);
+  return has_extension ? path.substr(0, dot) : path;
+}
+
+// The store of `stores` that has the name `path`, or else the only one that has this name with
+// another extension, if `path` is in turn the only one in `others` for which that holds.
+FoundStores::const_iterator FindPartner(const std::string& path, const FoundStores& others,
+                                        const FoundStores& stores) {
+  const auto same = stores.find(path);
+  if (same != stores.end()) return same;
+  const auto like = [stem = WithoutExtension(path)](const FoundStores& in,
+                                                    const FoundStores& not_in) {
+    auto only = in.end();
+    size_t count = 0;
+    for (auto it = in.begin(); it != in.end(); ++it) {
+      if (WithoutExtension(it->first) != stem || not_in.contains(it->first)) continue;
+      only = it;
+      ++count;
+    }
+    return count == 1 ? only : in.end();
+  };
+  return like(others, stores) == others.end() ? stores.end() : like(stores, others);
+}
+
+Result<void> CompareDirectories(const DiffArguments& arguments, DiffOutput& output,
+                                DiffRun& run) {
+  NDLFS_TRY(const FoundStores a, FindStores(arguments.a, AccessOf(arguments, true), output));
+  NDLFS_TRY(const FoundStores b, FindStores(arguments.b, AccessOf(arguments, false), output));
+  if (a.empty() && b.empty()) {
+    return model::BadInput("no array store in {} and {}", arguments.a, arguments.b);
+  }
+  const auto open = [&](const FoundStore& found, bool is_first) -> std::optional<OpenedStore> {
+    auto store = OpenStore(found.location, AccessOf(arguments, is_first));
+    if (store) return *std::move(store);
+    output.Trouble(store.error().message());
+    return std::nullopt;
+  };
+  for (const auto& [path, found] : a) {
+    const auto partner = FindPartner(path, a, b);
+    if (partner == b.end()) {
+      output.AddStore(found.location, "only in the first");
+      continue;
+    }
+    const auto store_a = open(found, true);
+    const auto store_b = open(partner->second, false);
+    if (store_a && store_b && !run.Compare(*store_a, *store_b)) return {};
+  }
+  for (const auto& [path, found] : b) {
+    if (FindPartner(path, b, a) == a.end())
+      output.AddStore(found.location, "only in the second");
+  }
+  return {};
+}
+
+// Whether both are directories that hold stores.
+Result<bool> AreDirectories(const DiffArguments& arguments) {
+  const auto is_store = [&](bool is_first) -> Result<bool> {
+    const auto store =
+        OpenStore(is_first ? arguments.a : arguments.b, AccessOf(arguments, is_first));
+    if (store) return true;
+    if (store.error().code() != model::ErrorCode::kUnsupported) {
+      return model::Propagate(store.error());
+    }
+    return false;
+  };
+  NDLFS_TRY(const bool a, is_store(true));
+  NDLFS_TRY(const bool b, is_store(false));
+  return !a && !b;
+}
+
+Result<int> RunDiff(const DiffArguments& arguments, DiffOutput& output) {
+  DiffRun run(arguments, output);
+  NDLFS_TRY(const bool are_directories, AreDirectories(arguments));
+  if (are_directories && !arguments.path.empty()) {
+    return model::BadInput("PATH is for two stores, and {} is none", arguments.a);
+  }
+  NDLFS_RETURN_IF_ERROR(are_directories ? CompareDirectories(arguments, output, run)
+                                        : CompareStores(arguments, run));
+  output.End(arguments, run.objects(), run.differing());
+  NDLFS_RETURN_IF_ERROR(output.printed());
+  if (run.interrupted()) return kDiffInterrupted;
+  if (output.has_trouble()) return kDiffTrouble;
+  return output.differs() ? kDifferent : kEqual;
+}
+
+int Diff(const DiffArguments& arguments) {
+  DiffOutput output(arguments.brief);
+  const auto status = RunDiff(arguments, output);
+  if (status) return *status;
+  // The reader of the pipe has closed it, which needs no message.
+  if (status.error().sys_errno() != EPIPE) output.Trouble(status.error().message());
+  return kDiffTrouble;
+}
+
+Result<double> ParseTolerance(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0) ||
+      !std::isfinite(number)) {
+    return model::BadInput("{} is not a number of at least 0, such as 1e-6",
+                           model::Quote(text));
+  }
+  return number;
+}
+
+Command::Body PrepareDiff(CLI::App& app) {
+  const auto arguments = std::make_shared<DiffArguments>();
+  Tolerance& tolerance = arguments->options.tolerance;
+  app.add_option("A", arguments->a,
+                 "A store, a folder in a mount, a directory of stores, or a URL")
+      ->required()
+      ->option_text(" ");
+  app.add_option("B", arguments->b, "What to compare it with")->required()->option_text(" ");
+  app.add_option("PATH", arguments->path, "Array or group in both stores (all)")
+      ->option_text(" ");
+  app.add_flag("-q,--brief", arguments->brief,
+               "Only tell whether they differ; stop at the first");
+  AddParsed(app, "--rtol", ParseTolerance, tolerance.relative, arguments,
+            "Numbers may differ by this part of the second one (0)")
+      ->option_text("R");
+  AddParsed(app, "--atol", ParseTolerance, tolerance.absolute, arguments,
+            "And by this much in addition (0)")
+      ->option_text("A");
+  app.add_flag("--nan-differs", tolerance.nan_differs, "A NaN is not equal to a NaN");
+  app.add_flag("--bits", tolerance.by_bits, "Compare numbers of one type by their bits")
+      ->excludes("--rtol")
+      ->excludes("--atol")
+      ->excludes("--nan-differs");
+  app.add_flag("--no-attributes", arguments->no_attributes, "Do not compare attributes");
+  AddParsed(app, "--threads", ParseThreads, arguments->options.threads, arguments,
+            "Threads that decode and compare (one per core)")
+      ->option_text("N");
+  app.add_option("--ref-b", arguments->ref_b, "Version of B, as --ref (that of A)")
+      ->option_text("REF");
+  AddRemoteOptions(app, arguments->mount_options);
+  app.footer(
+      "Numbers are equal if |a - b| <= atol + rtol * |b|; a NaN is equal to a NaN, and -0.0 "
+      "to\n"
+      "0.0. Types of different widths differ, but their values are compared.\n"
+      "Exit status: 0 if A and B are equal, 1 if they differ, 2 if something could not be "
+      "read.");
+  return [arguments]() -> Result<int> { return Diff(*arguments); };
+}
+
+}  // namespace
+
+const Command kDiffCommand = {"diff", "Tell what differs between two stores", PrepareDiff};
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+//
+// Digests of what is around the elements: attributes, and groups as trees. ndlfs-digest(5)
+// defines them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/format/hierarchy.h"
+#include "fs/compare/sha256.h"
+
+namespace ndlfs::fs {
+
+// The digest of the attributes of an array or a group, and of the names of dimensions of an
+// array.
+Sha256Digest DigestOfAttributes(const backends::Node& node);
+
+// An object in a group, or a link.
+struct DigestedMember {
+  enum class Kind : uint8_t { kArray, kGroup, kLink };
+  std::string name;
+  Kind kind = Kind::kArray;
+  Sha256Digest digest = {};      // of the elements of an array, or of a group
+  Sha256Digest attributes = {};  // kArray
+  std::string target = {};       // kLink
+};
+
+// The digest of a group with the digest of its own attributes, and its members in any order.
+Sha256Digest DigestOfGroup(const Sha256Digest& attributes, std::vector<DigestedMember> members);
+
+}  // namespace ndlfs::fs
