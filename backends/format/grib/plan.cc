@@ -183,7 +183,9 @@ class GroupPlanner {
     array.parameter = std::move(parameter);
     array.product = set.fields.front()->product;
     array.grid = set.fields.front()->grid;
-    if (!set.note.empty()) array.notes.push_back(set.note);
+    for (const std::string& note : {set.note, grids_[array.grid].note}) {
+      if (!note.empty()) array.notes.push_back(note);
+    }
     array.is_known = false;
     const FieldAxes axes(set.fields);
     for (const IndexedField* field : set.fields) {
