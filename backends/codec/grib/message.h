@@ -206,7 +206,8 @@ class GribReader {
   // there that must be, and that "7777" is at its end. Fails with kCorrupt, kUnsupported (of an
   // edition) or kLimit (sections and numbers of fields that nobody writes). A field whose
   // template is not known is no failure: see GribMethod::kOther and GribGridKind::kOther.
-  model::Result<GribMessage> Parse(uint64_t offset);
+  // Without `reads_end`, "7777" is not looked at, which would be another read.
+  model::Result<GribMessage> Parse(uint64_t offset, bool reads_end = true);
 
  private:
   friend class GribSectionWalk;

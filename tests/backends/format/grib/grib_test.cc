@@ -342,14 +342,16 @@ TEST_F(GribTest, ContentTellsTheFormat) {
 namespace grib {
 namespace {
 
-TEST(GribSidecarTest, ReadsOffsetsOfBothKinds) {
+TEST(GribSidecarOffsetsTest, AreReadOfBothKinds) {
   EXPECT_THAT(ReadSidecar("1:0:d=2025080100:TMP:2 m above ground:anl:\n2.1:300:d=x:UGRD:\n"
-                          "2.2:300:d=x:VGRD:\nno line\n3:200"),
+                          "2.2:300:d=x:VGRD:\nno line\n3:200")
+                  .offsets,
               ElementsAre(0, 200, 300));
   EXPECT_THAT(ReadSidecar("{\"param\": \"2t\", \"_offset\": 55, \"_length\": 3}\n"
-                          "{\"_offset\":7}\n{\"_offset\":\"x\"}\n"),
+                          "{\"_offset\":7}\n{\"_offset\":\"x\"}\n")
+                  .offsets,
               ElementsAre(7, 55));
-  EXPECT_THAT(ReadSidecar("1:18446744073709551616:"), ElementsAre());
+  EXPECT_THAT(ReadSidecar("1:18446744073709551616:").offsets, ElementsAre());
 }
 
 TEST(GribParametersTest, ConditionsChooseTheName) {
