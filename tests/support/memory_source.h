@@ -69,6 +69,9 @@ class MemorySource final : public backends::Source,
     const std::scoped_lock lock(mutex_);
     return looks_;
   }
+  // Answers as a source behind a server does, from now on.
+  void MakeLooksRequests() { looks_are_requests_ = true; }
+  bool looks_are_requests() const override { return looks_are_requests_; }
   void ForgetReads() {
     const std::scoped_lock lock(mutex_);
     reads_.clear();
@@ -145,6 +148,7 @@ class MemorySource final : public backends::Source,
         : source_(std::move(source)), prefix_(std::move(prefix)) {}
 
     bool ReadsInParts() const override { return true; }
+    bool looks_are_requests() const override { return source_->looks_are_requests(); }
     model::Result<std::optional<backends::ValueInfo>> Stat(
         std::string_view key) const override {
       NDLFS_RETURN_IF_ERROR(CheckIsBelow(key));
@@ -279,6 +283,7 @@ class MemorySource final : public backends::Source,
   uint64_t clock_ = 1'700'000'000'000'000'000;
   mutable std::vector<Read> reads_;
   mutable std::vector<std::string> looks_;
+  bool looks_are_requests_ = false;
 };
 
 }  // namespace ndlfs::test

@@ -25,17 +25,11 @@ bool HasGribAxes(const GribGrid& grid);
 // the grid's numbers cannot be.
 model::Result<std::vector<double>> GribAxis(const GribGrid& grid, GribCoordinate coordinate);
 
-// The x (kLongitude) or y (kLatitude) of the columns or rows of kMercator, kPolarStereographic
-// and kLambert, in metres from the origin of the projection: the meridian orientation_longitude
-// (of Mercator, 0), and the pole (of Mercator, the equator). Of Lambert, y is 0 at `latin1`.
-model::Result<std::vector<double>> GribProjectedAxis(const GribGrid& grid,
-                                                     GribCoordinate coordinate);
-
 // Fills `out`, which has grid.points elements, with the geographic coordinate of each point, in
-// degrees, row after row in the order of the grid (GribOrder::kRows). For kLatLon, kGaussian,
-// both also rotated or reduced, kMercator, kPolarStereographic and kLambert. Longitudes are in
-// [0, 360) for projections, in [-180, 180) for rotated grids, and otherwise as in GribAxis().
-// Fails as GribAxis() does.
+// degrees, row after row in the order of the grid (GribOrder::kRows). For kLatLon and
+// kGaussian, also rotated or reduced, projections (MakeGribProjection) and kHealpix. Longitudes
+// are in [0, 360) for projections and HEALPix, in (-180, 180] for rotated grids, and otherwise
+// as in GribAxis(). What a satellite sees beside the earth is NaN. Fails as GribAxis() does.
 model::Result<void> GribPoints(const GribGrid& grid, GribCoordinate coordinate,
                                std::span<double> out);
 

@@ -3,6 +3,8 @@
 // Grid definitions: section 3 of GRIB 2 with its templates 3.N, and section 2 of GRIB 1.
 #include "backends/codec/grib/grid.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -162,39 +164,97 @@ void ReadLambertAzimuthal(const GribOctets& in, GribGrid& grid) {
 void ReadSpaceView(const GribOctets& in, GribGrid& grid) {
   grid.ni = Count(in, 31, 4);
   grid.nj = Count(in, 35, 4);
+  grid.standard_latitude = kMicro * static_cast<double>(in.Signed(39, 4));
+  grid.orientation_longitude = kMicro * static_cast<double>(in.Signed(43, 4));
+  grid.component_flags = in.U8(47);
   grid.scan_mode = in.U8(64);
+  grid.rotation = kMicro * static_cast<double>(in.Signed(65, 4));
+  grid.satellite_distance = kMicro * static_cast<double>(Count(in, 69, 4));
+  const double across = in.U32(48), up = in.U32(52);  // steps that the earth is wide and high
+  if (across == 0 || up == 0 || grid.satellite_distance <= 1) return;
+  const double angle = 2 * std::asin(1 / grid.satellite_distance);
+  grid.di = angle / across;
+  grid.dj = angle / up * (grid.minor_axis / grid.major_axis);
+  // The point below the satellite and the first one are counted in the direction of the rows
+  // and columns.
+  const double column = kMilli * in.U32(56) - in.U32(73),
+               row = kMilli * in.U32(60) - in.U32(77);
+  grid.x1 = (grid.i_negative() ? column : -column) * *grid.di;
+  grid.y1 = (grid.j_positive() ? -row : row) * *grid.dj;
+}
+
+void ReadHealpix(const GribOctets& in, GribGrid& grid) {
+  constexpr uint32_t kFirstLongitude = 45'000'000, kMostNside = 18918;  // 2^32 points
+  constexpr unsigned kCentre = 4, kRings = 0, kNested = 1;
+  const uint32_t nside = in.U32(32);
+  const unsigned order = in.U8(41);
+  const bool is_usual = in.U32(36) == kFirstLongitude && in.U8(40) == kCentre &&
+                        order <= kNested && in.U8(42) == 0;
+  if (!is_usual || nside == 0 || nside > kMostNside ||
+      uint64_t{12} * nside * nside != grid.points ||
+      (order != kRings && !std::has_single_bit(nside))) {
+    return;
+  }
+  grid.nside = nside;
+  grid.is_nested = order == kNested;
+}
+
+GribGridKind KindOfTemplate(uint16_t number) {
+  using Kind = GribGridKind;
+  switch (number) {
+    case 0:
+      return Kind::kLatLon;
+    case 1:
+      return Kind::kRotatedLatLon;
+    case 10:
+      return Kind::kMercator;
+    case 12:
+      return Kind::kTransverseMercator;
+    case 20:
+      return Kind::kPolarStereographic;
+    case 30:
+      return Kind::kLambert;
+    case 31:
+      return Kind::kAlbers;
+    case 40:
+      return Kind::kGaussian;
+    case 41:
+      return Kind::kRotatedGaussian;
+    case 90:
+      return Kind::kSpaceView;
+    case 101:
+      return Kind::kUnstructured;
+    case 140:
+      return Kind::kLambertAzimuthal;
+    case 150:
+      return Kind::kHealpix;
+    default:
+      return Kind::kOther;
+  }
 }
 
 void ReadTemplate(const GribOctets& in, GribGrid& grid) {
   using Kind = GribGridKind;
-  switch (grid.template_number) {
-    case 0:
-      return grid.kind = Kind::kLatLon, ReadLatLon(in, grid);
-    case 1:
-      return grid.kind = Kind::kRotatedLatLon, ReadLatLon(in, grid);
-    case 10:
-      return grid.kind = Kind::kMercator, ReadMercator(in, grid);
-    case 12:
-      return grid.kind = Kind::kTransverseMercator, ReadTransverseMercator(in, grid);
-    case 20:
-      return grid.kind = Kind::kPolarStereographic, ReadConic(in, grid);
-    case 30:
-      return grid.kind = Kind::kLambert, ReadConic(in, grid);
-    case 31:
-      return grid.kind = Kind::kAlbers, ReadConic(in, grid);
-    case 40:
-      return grid.kind = Kind::kGaussian, ReadLatLon(in, grid);
-    case 41:
-      return grid.kind = Kind::kRotatedGaussian, ReadLatLon(in, grid);
-    case 90:
-      return grid.kind = Kind::kSpaceView, ReadSpaceView(in, grid);
-    case 101:
-      grid.kind = Kind::kUnstructured;
-      return;
-    case 140:
-      return grid.kind = Kind::kLambertAzimuthal, ReadLambertAzimuthal(in, grid);
+  grid.kind = KindOfTemplate(grid.template_number);
+  if (grid.kind == Kind::kOther || grid.kind == Kind::kUnstructured) return;
+  ReadEarth(in, grid);
+  switch (grid.kind) {
+    case Kind::kMercator:
+      return ReadMercator(in, grid);
+    case Kind::kTransverseMercator:
+      return ReadTransverseMercator(in, grid);
+    case Kind::kPolarStereographic:
+    case Kind::kLambert:
+    case Kind::kAlbers:
+      return ReadConic(in, grid);
+    case Kind::kSpaceView:
+      return ReadSpaceView(in, grid);
+    case Kind::kLambertAzimuthal:
+      return ReadLambertAzimuthal(in, grid);
+    case Kind::kHealpix:
+      return ReadHealpix(in, grid);
     default:
-      return;
+      return ReadLatLon(in, grid);
   }
 }
 
@@ -203,20 +263,28 @@ bool IsRotated(const GribGrid& grid) {
          grid.kind == GribGridKind::kRotatedGaussian;
 }
 
+bool IsGaussian(const GribGrid& grid) {
+  return grid.kind == GribGridKind::kGaussian || grid.kind == GribGridKind::kRotatedGaussian;
+}
+
+// Whether angles are some turns at most, so that loops and numbers of points that follow from
+// them are limited.
+bool HasPossibleAngles(const GribGrid& grid) {
+  constexpr double kMost = 3600;
+  const double angles[] = {
+      grid.first_latitude, grid.first_longitude,     grid.last_latitude,
+      grid.last_longitude, grid.south_pole_latitude, grid.south_pole_longitude,
+      grid.rotation,       grid.di.value_or(0),      grid.dj.value_or(0)};
+  return std::ranges::all_of(angles, [](double angle) { return std::abs(angle) <= kMost; });
+}
+
 // Makes numbers of points around the earth those between the first and the last longitude, as
 // ECMWF writes parts of reduced grids.
-void CutRows(double tolerance, GribGrid& grid) {
-  const double first = grid.first_longitude;
-  double last = grid.last_longitude;
-  while (last < first) last += 360;
-  for (uint32_t& points : grid.row_points) {
-    if (points == 0) continue;
-    const double step = 360.0 / points;
-    if (last - first + step > 360 - tolerance) continue;
-    const double count =
-        std::floor((last + tolerance) / step) - std::ceil((first - tolerance) / step) + 1;
-    points = count > 0 ? static_cast<uint32_t>(count) : 0;
-  }
+void CutRows(GribGrid& grid) {
+  std::vector<uint32_t> cut;
+  for (const uint32_t points : grid.row_points) cut.push_back(CutGribRow(grid, points).points);
+  if (cut == grid.row_points) return;
+  grid.circle_points = std::exchange(grid.row_points, std::move(cut));
 }
 
 uint64_t SumOfRows(const GribGrid& grid) {
@@ -226,7 +294,6 @@ uint64_t SumOfRows(const GribGrid& grid) {
 // The list of the points of each row, which ends the section: numbers of `octets` octets.
 model::Result<void> ReadRowPoints(const GribOctets& in, size_t first_octet, size_t octets,
                                   GribGrid& grid) {
-  constexpr double kTolerance1 = 1.5e-3, kTolerance2 = 1.5e-6;
   if (octets > 4) return model::Corrupt("a grid: numbers of {} octets", octets);
   const uint64_t room = in.size() < first_octet - 1 ? 0 : in.size() - (first_octet - 1);
   if (grid.nj == 0 || grid.nj > room / octets) {
@@ -237,13 +304,11 @@ model::Result<void> ReadRowPoints(const GribOctets& in, size_t first_octet, size
     grid.row_points[j] = static_cast<uint32_t>(in.Unsigned(first_octet + j * octets, octets));
   }
   grid.ni = 0;
-  const bool is_gaussian =
-      grid.kind == GribGridKind::kGaussian || grid.kind == GribGridKind::kRotatedGaussian;
   if (grid.edition == 1) {
-    if (is_gaussian) CutRows(kTolerance1, grid);
+    if (IsGaussian(grid)) CutRows(grid);
     grid.points = SumOfRows(grid);
-  } else if (is_gaussian && SumOfRows(grid) != grid.points) {
-    CutRows(kTolerance2, grid);
+  } else if (IsGaussian(grid) && SumOfRows(grid) != grid.points) {
+    CutRows(grid);
   }
   const uint64_t sum = SumOfRows(grid);
   if (sum == grid.points && sum != 0) return {};
@@ -258,7 +323,9 @@ void CheckPoints(GribGrid& grid) {
   if (grid.edition == 1) grid.points = product.value_or(0);
   if (product == grid.points && product != 0) return;
   grid.ni = grid.nj = 0;
-  if (grid.kind != GribGridKind::kUnstructured) grid.kind = GribGridKind::kOther;
+  const bool has_no_rows =
+      grid.kind == GribGridKind::kUnstructured || grid.kind == GribGridKind::kHealpix;
+  if (!has_no_rows) grid.kind = GribGridKind::kOther;
 }
 
 double Angle1(const GribOctets& in, size_t octet) {
@@ -354,16 +421,16 @@ model::Result<std::shared_ptr<const GribGrid>> ParseGribGrid2(GribSection sectio
   grid->template_number = in.U16(13);
   if (in.U8(6) != 0) grid->template_number = UINT16_MAX;  // not of the Manual's templates
   ReadTemplate(in, *grid);
-  if (grid->kind != GribGridKind::kOther && grid->kind != GribGridKind::kUnstructured) {
-    ReadEarth(in, *grid);
-  }
-  const bool has_rows = IsRotated(*grid) || grid->kind == GribGridKind::kLatLon ||
-                        grid->kind == GribGridKind::kGaussian;
   if (in.is_short()) {
     return model::Corrupt("a grid: {} octets are too few for template 3.{}", in.size(),
                           grid->template_number);
   }
-  if (list_octets != 0 && has_rows) {
+  const bool has_rows = IsRotated(*grid) || grid->kind == GribGridKind::kLatLon ||
+                        grid->kind == GribGridKind::kGaussian;
+  if (has_rows && !HasPossibleAngles(*grid)) {
+    grid->kind = GribGridKind::kOther;
+    grid->ni = grid->nj = 0;
+  } else if (list_octets != 0 && has_rows) {
     NDLFS_RETURN_IF_ERROR(ReadRowPoints(in, IsRotated(*grid) ? 85 : 73, list_octets, *grid));
   }
   CheckPoints(*grid);
@@ -399,6 +466,21 @@ model::Result<std::shared_ptr<const GribGrid>> ParseGribGrid1(GribSection sectio
   }
   CheckPoints(*grid);
   return grid;
+}
+
+GribRowPart CutGribRow(const GribGrid& grid, uint32_t circle) {
+  if (circle == 0) return {};
+  const double tolerance = grid.edition == 1 ? 1.5e-3 : 1.5e-6;
+  const double first = grid.first_longitude, step = 360.0 / circle;
+  double span = std::fmod(grid.last_longitude - first, 360.0);
+  if (span < 0) span += 360;
+  const double from = std::ceil((first - tolerance) / step);
+  if (grid.last_longitude - first + step > 360 - tolerance || span + step > 360 - tolerance) {
+    return {static_cast<int64_t>(from), circle};
+  }
+  const double count = std::floor((first + span + tolerance) / step) - from + 1;
+  return {static_cast<int64_t>(from),
+          static_cast<uint32_t>(std::clamp<double>(count, 0, circle))};
 }
 
 }  // namespace ndlfs::backends

@@ -154,7 +154,8 @@ model::Result<std::optional<uint64_t>> GribReader::Find(uint64_t from, uint64_t 
 // Parses one message.
 class GribSectionWalk {
  public:
-  GribSectionWalk(GribReader& reader, uint64_t offset) : reader_(reader) {
+  GribSectionWalk(GribReader& reader, uint64_t offset, bool reads_end)
+      : reader_(reader), reads_end_(reads_end) {
     message_.offset = offset;
   }
 
@@ -190,6 +191,7 @@ class GribSectionWalk {
   }
 
   model::Result<void> CheckEnd() {
+    if (!reads_end_) return {};
     NDLFS_TRY(const ConstByteSpan end, Peek(message_.size - kGribEnd.size(), kGribEnd.size()));
     if (AsText(end) == kGribEnd) return {};
     return model::Corrupt("a message that does not end with \"7777\"");
@@ -220,6 +222,7 @@ class GribSectionWalk {
   uint64_t CountPoints1(const GribOctets& head) const;
 
   GribReader& reader_;
+  const bool reads_end_;
   GribMessage message_;
   GribField field_;  // that is made of the sections so far
   // Of an earlier field of the message.
@@ -480,9 +483,9 @@ model::Result<void> GribSectionWalk::ParseData1(uint64_t at, uint64_t message_si
   return {};
 }
 
-model::Result<GribMessage> GribReader::Parse(uint64_t offset) {
+model::Result<GribMessage> GribReader::Parse(uint64_t offset, bool reads_end) {
   if (offset > file_size_) return model::Corrupt("no GRIB message");
-  return GribSectionWalk(*this, offset).Parse();
+  return GribSectionWalk(*this, offset, reads_end).Parse();
 }
 
 model::Result<GribMessage> ParseGribMessage(ConstByteSpan message) {

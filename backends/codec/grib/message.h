@@ -42,9 +42,10 @@ enum class GribGridKind : uint8_t {
   kAlbers,              // 3.31
   kGaussian,            // 3.40; type 4
   kRotatedGaussian,     // 3.41; type 14
-  kSpaceView,           // 3.90; its numbers are in `section`
+  kSpaceView,           // 3.90
   kUnstructured,        // 3.101
   kLambertAzimuthal,    // 3.140
+  kHealpix,             // 3.150
   kOther,               // only `points`, `template_number` and `section` are known
 };
 
@@ -64,6 +65,9 @@ struct GribGrid {
   uint64_t ni = 0, nj = 0;
   std::vector<uint32_t> row_points;
   bool is_reduced() const { return !row_points.empty(); }
+  // If the section has the points that each row would have around the earth, and the grid only
+  // those within its longitudes: the former.
+  std::vector<uint32_t> circle_points;
 
   // Flag table 3.4, or 8 of edition 1, whose last four bits are 0 here.
   uint8_t scan_mode = 0;
@@ -77,8 +81,8 @@ struct GribGrid {
   // Degrees. The first point, and for kLatLon, kGaussian (also rotated) and kMercator the last.
   double first_latitude = 0, first_longitude = 0;
   double last_latitude = 0, last_longitude = 0;
-  // Degrees for kLatLon and kGaussian, also rotated; metres for projections. nullopt if the
-  // message says that they are not given.
+  // Degrees for kLatLon and kGaussian, also rotated; metres for projections; radians for
+  // kSpaceView. nullopt if the message says that they are not given.
   std::optional<double> di, dj;
   uint32_t parallels = 0;  // Gaussian: between a pole and the equator
   // Resolution and component flags (table 3.3, or 7 of edition 1): 0x08 says that vector
@@ -92,8 +96,16 @@ struct GribGrid {
   double latin1 = 0, latin2 = 0;     // where the cone cuts the sphere
   bool is_south_pole_projected = false;
   // Transverse Mercator: the scale at the reference latitude (`standard_latitude`), the false
-  // origin, and the first and last point, in metres.
+  // origin, and the first and last point, in metres. kSpaceView: the first point, in radians
+  // east and north of the line to the point below the satellite.
   double scale = 1, false_x = 0, false_y = 0, x1 = 0, y1 = 0, x2 = 0, y2 = 0;
+  // kSpaceView: from the centre of the earth, in units of the major axis; 0 for orthographic
+  // views. The point below the satellite is at standard_latitude and orientation_longitude.
+  double satellite_distance = 0;
+  // kHealpix: the points along a side of the twelve rhomboids, and whether they come rhomboid by
+  // rhomboid, or in rings from north to south. 0 if they come in another way.
+  uint32_t nside = 0;
+  bool is_nested = false;
 
   // Code table 3.2, and the axes in metres that follow from it; equal for a sphere. Of edition
   // 1: 6 (a sphere of 6367470 m) is said as 0, and IAU 1965 as 2.
@@ -194,7 +206,8 @@ class GribReader {
   // there that must be, and that "7777" is at its end. Fails with kCorrupt, kUnsupported (of an
   // edition) or kLimit (sections and numbers of fields that nobody writes). A field whose
   // template is not known is no failure: see GribMethod::kOther and GribGridKind::kOther.
-  model::Result<GribMessage> Parse(uint64_t offset);
+  // Without `reads_end`, "7777" is not looked at, which would be another read.
+  model::Result<GribMessage> Parse(uint64_t offset, bool reads_end = true);
 
  private:
   friend class GribSectionWalk;

@@ -8,6 +8,7 @@
 
 #include "backends/base/checked.h"
 #include "backends/codec/grib/field_codec.h"
+#include "backends/format/grib/header_check.h"
 #include "backends/format/stored_chunks.h"
 
 namespace ndlfs::backends::grib {
@@ -24,8 +25,11 @@ std::shared_ptr<const ArrayToBytesCodec> CodecOf(uint32_t field) {
 class FieldSource final : public ArraySource, public StoredChunks {
  public:
   FieldSource(std::shared_ptr<const Store> store, ArraySpec spec,
-              std::vector<PlannedField> fields)
-      : store_(std::move(store)), spec_(std::move(spec)), fields_(std::move(fields)) {}
+              std::vector<PlannedField> fields, const std::function<void()>& on_lie)
+      : store_(std::move(store)),
+        spec_(std::move(spec)),
+        fields_(std::move(fields)),
+        check_(store_, fields_, on_lie) {}
 
   const ArraySpec& spec() const override { return spec_; }
 
@@ -35,6 +39,7 @@ class FieldSource final : public ArraySource, public StoredChunks {
     for (size_t d = 0; d < index.size(); ++d) cell = cell * spec_.grid.counts()[d] + index[d];
     const auto found = std::ranges::lower_bound(fields_, cell, {}, &PlannedField::cell);
     if (found == fields_.end() || found->cell != cell) return ChunkLocation::Absent();
+    NDLFS_RETURN_IF_ERROR(check_.Check(static_cast<size_t>(found - fields_.begin())));
     if (found->field != fields_.front().field) return Generated(*found, index);
     ChunkLocation location;
     location.store = store_;
@@ -71,6 +76,7 @@ class FieldSource final : public ArraySource, public StoredChunks {
   const std::shared_ptr<const Store> store_;
   const ArraySpec spec_;
   const std::vector<PlannedField> fields_;
+  const HeaderCheck check_;
 };
 
 template <typename T>
@@ -83,9 +89,9 @@ std::vector<std::byte> NanElement() {
 
 }  // namespace
 
-Result<std::shared_ptr<const ArraySource>> MakeFieldSource(std::shared_ptr<const Store> store,
-                                                           const PlannedArray& array,
-                                                           uint64_t max_chunk_size) {
+Result<std::shared_ptr<const ArraySource>> MakeFieldSource(
+    std::shared_ptr<const Store> store, const PlannedArray& array, uint64_t max_chunk_size,
+    const std::function<void()>& on_lie) {
   ArraySpec spec;
   spec.dtype = array.is_wide ? model::Datatype::Float64() : model::Datatype::Float32();
   spec.fill = array.is_wide ? NanElement<double>() : NanElement<float>();
@@ -106,7 +112,7 @@ Result<std::shared_ptr<const ArraySource>> MakeFieldSource(std::shared_ptr<const
   NDLFS_TRY(spec.grid, ChunkGrid::Regular(spec.shape, chunk, ChunkGrid::Edge::kFull));
   NDLFS_TRY(spec.codecs, CodecChain::Make({spec.dtype, chunk, spec.fill}, {},
                                           CodecOf(array.fields.front().field), {}));
-  return std::make_shared<FieldSource>(std::move(store), std::move(spec), array.fields);
+  return std::make_shared<FieldSource>(std::move(store), std::move(spec), array.fields, on_lie);
 }
 
 }  // namespace ndlfs::backends::grib

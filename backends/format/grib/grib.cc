@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <string>
 #include <utility>
 
+#include "backends/format/grib/header_memory.h"
 #include "backends/format/grib/message_index.h"
 #include "backends/format/grib/node_builder.h"
 #include "backends/format/grib/plan.h"
 #include "backends/format/grib/sidecar.h"
+#include "backends/format/grib/sidecar_index.h"
 #include "backends/format/node_cache.h"
 #include "backends/store/file_name.h"
 #include "model/path_name.h"
@@ -24,12 +27,19 @@ using model::Result;
 constexpr std::array<std::string_view, 7> kGribExtensions = {
     ".grib", ".grib1", ".grib2", ".grb", ".grb1", ".grb2", ".gb2"};
 
+// The samples of all mounts and commands of the process; their names have those of the sources.
+grib::HeaderMemory& SharedHeaderMemory() {
+  static grib::HeaderMemory memory;
+  return memory;
+}
+
 class GribHierarchy final : public Hierarchy {
  public:
   GribHierarchy(std::shared_ptr<const Store> store, grib::Plan plan,
-                std::vector<std::string> problems, int64_t mtime_ns, const OpenOptions& options)
+                std::vector<std::string> problems, int64_t mtime_ns, const OpenOptions& options,
+                const std::string& file)
       : store_(std::move(store)),
-        plan_(std::move(plan)),
+        plan_(WatchLies(std::move(plan), file)),
         problems_(std::move(problems)),
         mtime_ns_(mtime_ns),
         options_(options) {}
@@ -65,7 +75,8 @@ class GribHierarchy final : public Hierarchy {
 
   Result<uint64_t> Version(std::string_view) const override {
     NDLFS_TRY(const auto stamp, store_->Stat(""), store_->Describe(""));
-    return HashVersions(std::array{stamp});
+    // When a sidecar lies, the store is to be opened anew, without it.
+    return HashVersions(std::array{stamp}) ^ (*has_lie_ ? 1 : 0);
   }
 
   uint64_t held_bytes() const override { return plan_.held_bytes; }
@@ -131,6 +142,16 @@ class GribHierarchy final : public Hierarchy {
     return model::Corrupt("{}", text).value();
   }
 
+  grib::Plan WatchLies(grib::Plan plan, const std::string& file) const {
+    plan.on_lie = [has_lie = has_lie_, file] {
+      SharedHeaderMemory().Distrust(file);
+      *has_lie = true;
+    };
+    return plan;
+  }
+
+  const std::shared_ptr<std::atomic<bool>> has_lie_ =
+      std::make_shared<std::atomic<bool>>(false);
   const std::shared_ptr<const Store> store_;
   const grib::Plan plan_;
   const std::vector<std::string> problems_;
@@ -162,8 +183,12 @@ bool BeginsAsMessage(ConstByteSpan bytes) {
          header <= kMostHeader && number(20, 1) == 1;
 }
 
-// Where messages begin, as a file beside the one at `path` says; empty if there is none.
-std::vector<uint64_t> OffsetsBeside(const Source& source, const std::string& path) {
+// What a file beside the one at `path` says; nothing if there is none.
+struct SidecarFile {
+  grib::Sidecar sidecar;
+  int64_t modified_ns = 0;  // 0: unknown
+};
+SidecarFile ReadSidecarBeside(const Source& source, const std::string& path) {
   constexpr uint64_t kMostBytes = uint64_t{64} << 20;
   std::vector<std::string> names = {path + ".idx"};
   const size_t dot = path.rfind('.');
@@ -171,10 +196,10 @@ std::vector<uint64_t> OffsetsBeside(const Source& source, const std::string& pat
     names.push_back(path.substr(0, dot) + ".index");
   }
   for (const std::string& name : names) {
-    const auto text = source.OpenFile(name)->Read("", kMostBytes);
-    if (!text || !*text) continue;
-    auto offsets = grib::ReadSidecar(AsText((*text)->span()));
-    if (!offsets.empty()) return offsets;
+    const auto value = source.OpenFile(name)->Get("", kMostBytes);
+    if (!value || !*value) continue;
+    auto sidecar = grib::ReadSidecar(AsText((*value)->bytes.span()));
+    if (!sidecar.offsets.empty()) return {std::move(sidecar), (*value)->info.modified_ns};
   }
   return {};
 }
@@ -203,15 +228,34 @@ class Grib final : public Format {
                                                 const std::string& path,
                                                 const OpenOptions& options) const override {
     auto store = source->OpenFile(path);
-    grib::IndexHints hints;
-    if (source->looks_are_requests()) hints.offsets = OffsetsBeside(*source, path);
-    NDLFS_TRY(auto index, grib::IndexMessages(*store, hints), store->Describe(""));
     NDLFS_TRY(const auto value, store->Get("", 0, {.range = {0, 0}}), store->Describe(""));
     if (!value) return model::NotFound("{}: the file is gone", store->Describe(""));
+    const ValueInfo& info = value->info;
+    const std::string file = source->identity() + "/" + path;
+    NDLFS_TRY(auto index, Index(*source, path, *store, info, file), store->Describe(""));
     auto problems = std::move(index.problems);
-    return std::make_shared<GribHierarchy>(std::move(store), grib::MakePlan(std::move(index)),
-                                           std::move(problems), value->info.modified_ns,
-                                           options);
+    auto hierarchy =
+        std::make_shared<GribHierarchy>(store, grib::MakePlan(std::move(index)),
+                                        std::move(problems), info.modified_ns, options, file);
+    return hierarchy;
+  }
+
+ private:
+  static Result<grib::MessageIndex> Index(const Source& source, const std::string& path,
+                                          const Store& store, const ValueInfo& info,
+                                          const std::string& file) {
+    // Reading headers costs little where it is no request.
+    if (!source.looks_are_requests()) return grib::IndexMessages(store, {});
+    const SidecarFile beside = ReadSidecarBeside(source, path);
+    const bool is_stale = beside.modified_ns != 0 && beside.modified_ns < info.modified_ns;
+    // Users may not learn from files that others of them read.
+    if (!is_stale && !source.is_shared() && SharedHeaderMemory().Trusts(file)) {
+      const std::string folder = file.substr(0, file.rfind('/'));
+      NDLFS_TRY(auto index, grib::IndexBySidecar(store, info.size, beside.sidecar, folder,
+                                                 SharedHeaderMemory()));
+      if (index) return *std::move(index);
+    }
+    return grib::IndexMessages(store, {beside.sidecar.offsets});
   }
 };
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/grib/grid_axes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "backends/codec/grib/coordinates.h"
-#include "backends/format/grib/projection.h"
+#include "backends/codec/grib/projection.h"
+#include "backends/format/grib/grid_mapping.h"
 #include "model/attributes.h"
 
 namespace ndlfs::backends::grib {
@@ -56,12 +58,13 @@ std::string TypeOf(const GribGrid* grid) {
       return "unstructured_grid";
     case Kind::kLambertAzimuthal:
       return "lambert_azimuthal_equal_area";
+    case Kind::kHealpix:
+      return "healpix";
     default:
       break;
   }
-  constexpr uint16_t kHarmonics = 50, kHealpix = 150;
+  constexpr uint16_t kHarmonics = 50;
   if (grid->template_number == kHarmonics) return "sh";
-  if (grid->template_number == kHealpix && grid->edition == 2) return "healpix";
   return "unknown";
 }
 
@@ -124,19 +127,43 @@ std::vector<model::Attribute> LongitudeAttributes() {
   return {TextOf("units", "degrees_east"), TextOf("standard_name", "longitude"),
           TextOf("long_name", "longitude")};
 }
-std::vector<model::Attribute> MapAttributes(bool is_x, bool is_rotated) {
-  if (is_rotated) {
-    return {TextOf("units", "degrees"),
-            TextOf("standard_name", is_x ? "grid_longitude" : "grid_latitude"),
-            TextOf("long_name",
-                   is_x ? "longitude in rotated pole grid" : "latitude in rotated pole grid"),
-            TextOf("axis", is_x ? "X" : "Y")};
+// Of the coordinates along x and y.
+struct TextOfMap {
+  const char* units;
+  const char* standard_name[2];
+  const char* long_name[2];
+};
+constexpr TextOfMap kOfPlane = {"m",
+                                {"projection_x_coordinate", "projection_y_coordinate"},
+                                {"x coordinate of projection", "y coordinate of projection"}};
+constexpr TextOfMap kOfRotatedPole = {
+    "degrees",
+    {"grid_longitude", "grid_latitude"},
+    {"longitude in rotated pole grid", "latitude in rotated pole grid"}};
+constexpr TextOfMap kOfSatellite = {
+    "radian",
+    {"projection_x_angular_coordinate", "projection_y_angular_coordinate"},
+    {"angle to the east, seen from the satellite",
+     "angle to the north, seen from the satellite"}};
+
+std::vector<model::Attribute> MapAttributes(bool is_x, Kind kind) {
+  const TextOfMap& text = kind == Kind::kSpaceView ? kOfSatellite
+                          : kind == Kind::kRotatedLatLon || kind == Kind::kRotatedGaussian
+                              ? kOfRotatedPole
+                              : kOfPlane;
+  return {TextOf("units", text.units),
+          TextOf("standard_name", text.standard_name[is_x ? 0 : 1]),
+          TextOf("long_name", text.long_name[is_x ? 0 : 1]), TextOf("axis", is_x ? "X" : "Y")};
+}
+
+void AddSatelliteKeys(const GribGrid& grid, std::vector<model::Attribute>& keys) {
+  keys.push_back(NumberOf("GRIB_latitudeOfSubSatellitePointInDegrees", grid.standard_latitude));
+  keys.push_back(
+      NumberOf("GRIB_longitudeOfSubSatellitePointInDegrees", grid.orientation_longitude));
+  keys.push_back(NumberOf("GRIB_orientationOfTheGridInDegrees", grid.rotation));
+  if (grid.satellite_distance != 0) {
+    keys.push_back(NumberOf("GRIB_NrInRadiusOfEarth", grid.satellite_distance));
   }
-  return {
-      TextOf("units", "m"),
-      TextOf("standard_name", is_x ? "projection_x_coordinate" : "projection_y_coordinate"),
-      TextOf("long_name", is_x ? "x coordinate of projection" : "y coordinate of projection"),
-      TextOf("axis", is_x ? "X" : "Y")};
 }
 
 void AddProjectionKeys(const GribGrid& grid, std::vector<model::Attribute>& keys) {
@@ -150,8 +177,32 @@ void AddProjectionKeys(const GribGrid& grid, std::vector<model::Attribute>& keys
   }
 }
 
+// Octets 16 to 35 of template 3.101 name a grid whose points are in another file.
+std::vector<model::Attribute> KeysOfUnstructured(const GribGrid& grid) {
+  const std::span<const std::byte> section = *grid.section;
+  constexpr size_t kUsed = 15, kReference = 18, kIdentifier = 19, kEnd = 35;
+  if (section.size() < kEnd) return {};
+  uint64_t used = 0;
+  for (size_t i = kUsed; i < kReference; ++i) {
+    used = used << 8 | std::to_integer<uint64_t>(section[i]);
+  }
+  std::string identifier;
+  for (size_t i = kIdentifier; i < kEnd; ++i) {
+    identifier += fmt::format("{:02x}", std::to_integer<unsigned>(section[i]));
+  }
+  return {
+      CountOf("GRIB_numberOfGridUsed", used),
+      CountOf("GRIB_numberOfGridInReference", std::to_integer<uint64_t>(section[kReference])),
+      TextOf("GRIB_uuidOfHGrid", identifier)};
+}
+
 // Those that cfgrib gives its variables.
 std::vector<model::Attribute> KeysOf(const GribGrid& grid) {
+  if (grid.kind == Kind::kUnstructured) return KeysOfUnstructured(grid);
+  if (grid.nside != 0) {
+    return {CountOf("GRIB_Nside", grid.nside),
+            TextOf("GRIB_orderingConvention", grid.is_nested ? "nested" : "ring")};
+  }
   std::vector<model::Attribute> keys;
   if (grid.nj == 0) return keys;
   if (!grid.is_reduced()) keys.push_back(CountOf("GRIB_Nx", grid.ni));
@@ -159,6 +210,10 @@ std::vector<model::Attribute> KeysOf(const GribGrid& grid) {
   keys.push_back(CountOf("GRIB_iScansNegatively", grid.i_negative() ? 1 : 0));
   keys.push_back(CountOf("GRIB_jScansPositively", grid.j_positive() ? 1 : 0));
   keys.push_back(CountOf("GRIB_jPointsAreConsecutive", grid.j_consecutive() ? 1 : 0));
+  if (grid.kind == Kind::kSpaceView) {
+    AddSatelliteKeys(grid, keys);
+    return keys;
+  }
   const auto degrees = [&](const char* name, double value) {
     keys.push_back(NumberOf(name, value));
   };
@@ -191,8 +246,8 @@ void AddLine(GridAxes& axes, size_t dim, Line line, std::vector<model::Attribute
                               std::move(attributes)});
 }
 
-// Latitude and longitude of each point of a projected grid.
-void AddPlaces(GridAxes& axes, const std::shared_ptr<const Projection>& projection, Line x,
+// Latitude and longitude of each point, where `x` and `y` give the columns and rows.
+void AddPlaces(GridAxes& axes, const std::shared_ptr<const GribProjection>& projection, Line x,
                Line y) {
   const uint64_t ni = axes.dims[1].size;
   const auto at = [=](uint64_t i) { return projection->Inverse({x.At(i % ni), y.At(i / ni)}); };
@@ -207,33 +262,13 @@ void AddPlaces(GridAxes& axes, const std::shared_ptr<const Projection>& projecti
 }
 
 void DescribeProjected(const GribGrid& grid, GridAxes& axes) {
-  const auto projection = MakeProjection(grid);
-  const double right = grid.i_negative() ? -1 : 1, up = grid.j_positive() ? 1 : -1;
-  Line x{grid.x1, right * grid.di.value_or(0)}, y{grid.y1, up * grid.dj.value_or(0)};
-  if (!grid.di || !grid.dj) return;
-  if (projection) {
-    const MapPoint first = projection->Forward({grid.first_latitude, grid.first_longitude});
-    x.first = first.x;
-    y.first = first.y;
-    axes.mapping = projection->Mapping();
-  } else if (grid.kind != Kind::kTransverseMercator) {
-    return;
-  }
-  if (!std::isfinite(x.first) || !std::isfinite(y.first)) return;
-  AddLine(axes, 0, y, MapAttributes(false, false));
-  AddLine(axes, 1, x, MapAttributes(true, false));
-  if (projection) AddPlaces(axes, projection, x, y);
-}
-
-void DescribeTransverse(const GribGrid& grid, GridAxes& axes) {
-  axes.mapping = {TextOf("grid_mapping_name", "transverse_mercator"),
-                  NumberOf("semi_major_axis", grid.major_axis),
-                  NumberOf("semi_minor_axis", grid.minor_axis),
-                  NumberOf("longitude_of_central_meridian", grid.orientation_longitude),
-                  NumberOf("latitude_of_projection_origin", grid.standard_latitude),
-                  NumberOf("scale_factor_at_central_meridian", grid.scale),
-                  NumberOf("false_easting", grid.false_x),
-                  NumberOf("false_northing", grid.false_y)};
+  const auto map = MapOfGribGrid(grid);
+  if (!map) return;
+  const Line x{map->x, map->dx}, y{map->y, map->dy};
+  axes.mapping = GridMappingOf(grid);
+  AddLine(axes, 0, y, MapAttributes(false, grid.kind));
+  AddLine(axes, 1, x, MapAttributes(true, grid.kind));
+  if (map->projection) AddPlaces(axes, map->projection, x, y);
 }
 
 void DescribeRegular(const GribGrid& grid, GridAxes& axes) {
@@ -250,16 +285,16 @@ void DescribeRegular(const GribGrid& grid, GridAxes& axes) {
   }
   axes.dims[0].name = "rlat";
   axes.dims[1].name = "rlon";
-  const auto projection = MakeProjection(grid);
-  AddLine(axes, 0, *rows, MapAttributes(false, true));
-  AddLine(axes, 1, columns, MapAttributes(true, true));
+  const auto projection = MakeGribProjection(grid);
+  AddLine(axes, 0, *rows, MapAttributes(false, grid.kind));
+  AddLine(axes, 1, columns, MapAttributes(true, grid.kind));
   if (!projection) return;
-  axes.mapping = projection->Mapping();
+  axes.mapping = GridMappingOf(grid);
   AddPlaces(axes, projection, columns, *rows);
 }
 
-// Rows of different lengths: a dimension of all points.
-void DescribeReduced(const std::shared_ptr<const GribGrid>& grid, GridAxes& axes) {
+// Rows of different lengths, and HEALPix: a dimension of all points.
+void DescribePoints(const std::shared_ptr<const GribGrid>& grid, GridAxes& axes) {
   if (!HasGribPoints(*grid)) return;
   const auto fill = [grid](GribCoordinate coordinate) {
     return FillElements([grid, coordinate](std::span<double> out) {
@@ -272,30 +307,49 @@ void DescribeReduced(const std::shared_ptr<const GribGrid>& grid, GridAxes& axes
       {"longitude", {0}, fill(GribCoordinate::kLongitude), LongitudeAttributes()});
 }
 
+void DescribeRows(const std::shared_ptr<const GribGrid>& grid, GridAxes& axes) {
+  axes.dims = {{"y", grid->nj}, {"x", grid->ni}};
+  if (grid->has_offset_points()) return;
+  if (IsGeographic(*grid)) {
+    DescribeRegular(*grid, axes);
+  } else {
+    DescribeProjected(*grid, axes);
+  }
+}
+
+// Why nothing is said about where the points are.
+std::string WhyThereAreNoPlaces(const GridAxes& axes, const GribGrid* grid) {
+  if (grid != nullptr && grid->kind == Kind::kUnstructured) {
+    return "its messages do not say where the points are: the file of the grid that they name "
+           "(GRIB_uuidOfHGrid) does";
+  }
+  return fmt::format(
+      "there are no latitudes and longitudes: grids like this one ({}) are not "
+      "supported",
+      axes.type);
+}
+
 }  // namespace
 
 GridAxes DescribeGrid(const std::shared_ptr<const GribGrid>& grid, uint64_t points) {
   GridAxes axes;
   axes.type = TypeOf(grid.get());
   axes.dims = {{"values", points}};
-  if (!grid) return axes;
+  if (!grid) {
+    axes.note = WhyThereAreNoPlaces(axes, nullptr);
+    return axes;
+  }
   axes.attributes = KeysOf(*grid);
-  if (grid->is_reduced() && IsGeographic(*grid)) {
-    DescribeReduced(grid, axes);
-    return axes;
-  }
-  // The product of two numbers of 32 bits.
-  if (grid->ni == 0 || grid->nj == 0 || points / grid->ni != grid->nj ||
-      points % grid->ni != 0) {
-    return axes;
-  }
-  axes.dims = {{"y", grid->nj}, {"x", grid->ni}};
-  if (grid->has_offset_points()) return axes;
-  if (IsGeographic(*grid)) {
-    DescribeRegular(*grid, axes);
+  const bool has_rows = !grid->is_reduced() && grid->ni != 0 && grid->nj != 0 &&
+                        points / grid->ni == grid->nj && points % grid->ni == 0;
+  if (has_rows) {
+    DescribeRows(grid, axes);
   } else {
-    if (grid->kind == Kind::kTransverseMercator) DescribeTransverse(*grid, axes);
-    DescribeProjected(*grid, axes);
+    DescribePoints(grid, axes);
+  }
+  const auto is_latitude = [](const GridCoordinate& c) { return c.name == "latitude"; };
+  if (std::ranges::none_of(axes.coordinates, is_latitude)) {
+    axes.note = WhyThereAreNoPlaces(axes, grid.get());
   }
   return axes;
 }

@@ -35,6 +35,7 @@ struct GridAxes {
   // Of the variable that describes the projection; empty if there is none.
   std::vector<model::Attribute> mapping;
   std::vector<model::Attribute> attributes;  // of arrays: GRIB_Nx ...
+  std::string note;  // why there is no latitude and longitude; empty if there is
 };
 
 // `grid` may be null: the message only numbers its grid.

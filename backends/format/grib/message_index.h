@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/codec/grib/message.h"
+#include "backends/format/grib/field_header.h"
 #include "backends/format/grib/product.h"
 #include "backends/store/store.h"
 #include "model/error.h"
@@ -18,10 +19,12 @@ struct IndexedField {
   uint64_t offset = 0, size = 0;  // of the message, in bytes
   uint32_t field = 0;             // of the message
   uint32_t grid = 0;              // of MessageIndex::grids
-  uint64_t points = 0;
-  bool is_wide = false;  // float32 would lose digits
-  bool is_known = true;  // the packing can be decoded
+  bool is_wide = false;           // float32 would lose digits
+  bool is_known = true;           // the packing can be decoded
   Product product;
+  // If a sidecar alone says all this: what the header should say, to be compared before the
+  // field is read. Null: the header was read.
+  std::shared_ptr<const FieldHeader> expected;
 };
 
 struct IndexedGrid {

@@ -112,7 +112,7 @@ std::shared_ptr<Node> MakeArrayNode(const Plan& plan, const PlannedGroup& group,
   array.attributes.push_back({"_FillValue", type, {}, kNan, {}});
   array.storage.fillvalue = kNan;
   array.storage.endian = model::ByteOrder::kBig;
-  auto source = MakeFieldSource(store, planned, options.max_chunk_size);
+  auto source = MakeFieldSource(store, planned, options.max_chunk_size, plan.on_lie);
   if (!source) {
     node->error = std::move(source).error();
   } else {

@@ -183,14 +183,16 @@ class GroupPlanner {
     array.parameter = std::move(parameter);
     array.product = set.fields.front()->product;
     array.grid = set.fields.front()->grid;
-    if (!set.note.empty()) array.notes.push_back(set.note);
+    for (const std::string& note : {set.note, grids_[array.grid].note}) {
+      if (!note.empty()) array.notes.push_back(note);
+    }
     array.is_known = false;
     const FieldAxes axes(set.fields);
     for (const IndexedField* field : set.fields) {
       array.is_wide = array.is_wide || field->is_wide;
       array.is_known = array.is_known || field->is_known;
-      array.fields.push_back(
-          {axes.CellOf(field->product), field->offset, field->size, field->field});
+      array.fields.push_back({axes.CellOf(field->product), field->offset, field->size,
+                              field->field, field->expected});
     }
     std::ranges::sort(array.fields, {}, &PlannedField::cell);
     AddFieldAxes(axes, array);
@@ -468,6 +470,9 @@ Plan MakePlan(MessageIndex index) {
   }
   constexpr uint64_t kOfField = sizeof(PlannedField), kOfArray = 2048;
   plan.held_bytes = index.fields.size() * kOfField;
+  for (const IndexedField& field : index.fields) {
+    if (field.expected) plan.held_bytes += sizeof(FieldHeader);
+  }
   for (const auto& [level, steps] : plan.levels) {
     for (const auto& [step, group] : steps) plan.held_bytes += group.arrays.size() * kOfArray;
   }

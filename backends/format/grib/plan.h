@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -36,6 +38,7 @@ struct PlannedField {
   uint64_t cell = 0;  // in C order over the dimensions before those of the grid
   uint64_t offset = 0, size = 0;
   uint32_t field = 0;
+  std::shared_ptr<const FieldHeader> expected;  // see IndexedField
 };
 
 struct PlannedArray {
@@ -62,6 +65,8 @@ struct Plan {
   std::vector<GridAxes> grids;
   std::vector<model::Attribute> attributes;  // of the root
   uint64_t held_bytes = 0;
+  // Called when a header is not as the sidecar says; may be null.
+  std::function<void()> on_lie;
 };
 
 Plan MakePlan(MessageIndex index);

@@ -384,7 +384,7 @@ TEST(GribCoordinatesTest, WhatHasNoCoordinatesSaysSo) {
   grid.di = grid.dj = 1;
   EXPECT_THAT(
       FailureOf(GribPoints(grid, GribCoordinate::kLatitude, out), ErrorCode::kUnsupported),
-      HasSubstr("a projection with these parameters"));
+      HasSubstr("coordinates of the grid 0 of edition 2 with these parameters"));
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 
 #include "backends/format/grib/levels.h"
 #include "backends/format/grib/parameters.h"
-#include "backends/format/grib/projection.h"
 #include "backends/format/grib/sidecar.h"
 #include "backends/format/stored_chunks.h"
 #include "model/attributes.h"
@@ -343,14 +342,16 @@ TEST_F(GribTest, ContentTellsTheFormat) {
 namespace grib {
 namespace {
 
-TEST(GribSidecarTest, ReadsOffsetsOfBothKinds) {
+TEST(GribSidecarOffsetsTest, AreReadOfBothKinds) {
   EXPECT_THAT(ReadSidecar("1:0:d=2025080100:TMP:2 m above ground:anl:\n2.1:300:d=x:UGRD:\n"
-                          "2.2:300:d=x:VGRD:\nno line\n3:200"),
+                          "2.2:300:d=x:VGRD:\nno line\n3:200")
+                  .offsets,
               ElementsAre(0, 200, 300));
   EXPECT_THAT(ReadSidecar("{\"param\": \"2t\", \"_offset\": 55, \"_length\": 3}\n"
-                          "{\"_offset\":7}\n{\"_offset\":\"x\"}\n"),
+                          "{\"_offset\":7}\n{\"_offset\":\"x\"}\n")
+                  .offsets,
               ElementsAre(7, 55));
-  EXPECT_THAT(ReadSidecar("1:18446744073709551616:"), ElementsAre());
+  EXPECT_THAT(ReadSidecar("1:18446744073709551616:").offsets, ElementsAre());
 }
 
 TEST(GribParametersTest, ConditionsChooseTheName) {
@@ -374,53 +375,6 @@ TEST(GribLevelsTest, SurfacesHaveNames) {
   EXPECT_EQ(NameLevel(103, 1), "level_103_1");
   EXPECT_EQ(NameLevel(255, 255), "noLevel");
   EXPECT_EQ(NameEdition1Level(100), "isobaricInhPa");
-}
-
-GribGrid MapGrid(GribGridKind kind) {
-  GribGrid grid;
-  grid.kind = kind;
-  grid.major_axis = grid.minor_axis = 6371229;
-  grid.standard_latitude = 38.5;
-  grid.orientation_longitude = 262.5;
-  grid.latin1 = grid.latin2 = 38.5;
-  return grid;
-}
-
-// The first point of the grid of HRRR, as its users know it.
-TEST(GribProjectionTest, LambertIsThatOfHrrr) {
-  const auto lambert = MakeProjection(MapGrid(GribGridKind::kLambert));
-  ASSERT_NE(lambert, nullptr);
-  const MapPoint point = lambert->Forward({21.138123, 237.280472});
-  EXPECT_NEAR(point.x, -2697520.14, 0.01);
-  EXPECT_NEAR(point.y, -1587306.15, 0.01);
-}
-
-TEST(GribProjectionTest, InverseUndoesForward) {
-  for (const GribGridKind kind :
-       {GribGridKind::kLambert, GribGridKind::kPolarStereographic, GribGridKind::kMercator,
-        GribGridKind::kAlbers, GribGridKind::kLambertAzimuthal, GribGridKind::kRotatedLatLon}) {
-    for (const double minor : {6371229.0, 6356752.3}) {
-      GribGrid grid = MapGrid(kind);
-      grid.major_axis = minor < 6.36e6 ? 6378137 : minor;
-      grid.minor_axis = minor;
-      grid.latin2 = 50;
-      grid.south_pole_latitude = -30;
-      const auto projection = MakeProjection(grid);
-      ASSERT_NE(projection, nullptr) << static_cast<int>(kind);
-      const LatLon place = projection->Inverse(projection->Forward({47.25, -71.5}));
-      EXPECT_NEAR(place.latitude, 47.25, 1e-7) << static_cast<int>(kind);
-      EXPECT_NEAR(place.longitude, -71.5, 1e-7) << static_cast<int>(kind);
-    }
-  }
-}
-
-TEST(GribProjectionTest, ConesThatAreNoneHaveNoProjection) {
-  GribGrid grid = MapGrid(GribGridKind::kLambert);
-  grid.latin2 = -grid.latin1;
-  EXPECT_EQ(MakeProjection(grid), nullptr);
-  grid = MapGrid(GribGridKind::kMercator);
-  grid.major_axis = grid.minor_axis = 0;
-  EXPECT_EQ(MakeProjection(grid), nullptr);
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "backends/codec/grib/message.h"
+#include "backends/format/grib/product.h"
+
+namespace ndlfs::backends::grib {
+
+// All that a store shows of the headers of a field.
+struct FieldHeader {
+  Product product;
+  std::shared_ptr<const GribGrid> grid;  // null: only numbered
+  uint64_t points = 0;
+  bool is_wide = false;  // float32 would lose digits
+  bool is_known = true;  // the packing can be decoded
+};
+
+FieldHeader DescribeField(const GribMessage& message, const GribField& field);
+
+// Whether the grids have the same octets.
+bool IsSameGrid(const GribGrid* a, const GribGrid* b);
+
+// What tells `found` from `expected`, as a noun: "parameter". Empty if nothing does that
+// matters for what was shown.
+std::string DifferenceOf(const FieldHeader& expected, const FieldHeader& found);
+
+}  // namespace ndlfs::backends::grib
