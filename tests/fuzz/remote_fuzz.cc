@@ -12,8 +12,9 @@
 #include "backends/store/http/http_message.h"
 #include "backends/store/http/index_page.h"
 #include "backends/store/http/url.h"
-#include "backends/store/s3/answers.h"
-#include "backends/store/s3/folder_list.h"
+#include "backends/store/object/folder_list.h"
+#include "backends/store/object/xml_answers.h"
+#include "backends/store/s3/assumed_role.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -37,13 +38,13 @@ void CheckPage(const ListPage& page) {
 
 // The same list again as the next page goes back in the order.
 void RunList(std::string_view document) {
-  const auto list = s3::ParseListPage(document, "");
+  const auto list = object::ParseListPage(document, "");
   if (!list) return;
-  const auto page = s3::ToNamePage(*list, "", {});
+  const auto page = object::ToNamePage(*list, "", {}, object::InfoByTag);
   Require(page.has_value());
   CheckPage(*page);
   if (!page->next) return;
-  const auto next = s3::ToNamePage(*list, "", *page->next);
+  const auto next = object::ToNamePage(*list, "", *page->next, object::InfoByTag);
   Require(!next || (list->objects.empty() && list->prefixes.empty()));
 }
 
@@ -65,7 +66,7 @@ void RunUrl(std::string_view text) {
 void RunHeader(std::string_view text) {
   (void)ParseHttpDate(text);
   (void)ParseDecimal(text);
-  (void)s3::ParseUtcTime(text);
+  (void)object::ParseUtcTime(text);
   const auto range = ParseContentRange(text);
   if (!range || !range->range) return;
   Require(range->range->length != 0);
@@ -84,7 +85,7 @@ void Run(char kind, std::string_view bytes) {
     case 'l':
       return RunList(bytes);
     case 'd':
-      (void)s3::ParseErrorAnswer(bytes);
+      (void)object::ParseErrorAnswer(bytes);
       (void)s3::ParseAssumedRole(bytes);
       return;
     case 'u':

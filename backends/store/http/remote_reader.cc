@@ -97,9 +97,7 @@ HttpRequest RemoteReader::ReadRequestFor(const std::string& path,
     request.range = options.range;
     request.from_end = options.from_end;
   }
-  if (options.if_match && IsStrongTag(options.if_match->tag())) {
-    request.if_match = options.if_match->tag();
-  }
+  if (options.if_match) tree_->service().AskForVersion(request, *options.if_match);
   return request;
 }
 
