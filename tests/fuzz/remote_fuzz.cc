@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
-// What servers send, and URLs. The first byte chooses: an index page in JSON (j) or HTML (h), a
-// list (l) or another document (d) of S3, a URL (u), a header (t). Lists have sound names, each
-// once; URLs and names come back as they were.
+// What servers send, URLs, and settings for them. The first byte chooses: an index page in JSON
+// (j) or HTML (h), a list (l) or another document (d) of S3, a list of Azure (a), credentials
+// (k), settings (y), a URL (u), a header (t). Lists have sound names, each once; URLs and names
+// come back as they were.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "backends/base/percent_encoding.h"
+#include "backends/store/azure/account.h"
+#include "backends/store/azure/blob_list.h"
+#include "backends/store/azure/credentials.h"
 #include "backends/store/http/http_message.h"
 #include "backends/store/http/index_page.h"
 #include "backends/store/http/url.h"
 #include "backends/store/object/folder_list.h"
+#include "backends/store/object/token.h"
 #include "backends/store/object/xml_answers.h"
 #include "backends/store/s3/assumed_role.h"
+#include "backends/store/schemes/url_rules.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -46,6 +52,31 @@ void RunList(std::string_view document) {
   if (!page->next) return;
   const auto next = object::ToNamePage(*list, "", *page->next, object::InfoByTag);
   Require(!next || (list->objects.empty() && list->prefixes.empty()));
+}
+
+void RunBlobList(std::string_view document) {
+  const auto list = azure::ParseBlobList(document, "");
+  if (!list) return;
+  const auto page = object::ToNamePage(*list, "", {}, object::InfoByTag);
+  Require(page.has_value());
+  CheckPage(*page);
+}
+
+// Answers of token servers, signatures and places.
+void RunCredentials(std::string_view text) {
+  const auto token = object::ParseTokenAnswer(text, 0);
+  Require(!token || (!token->text.empty() && token->expires_s >= 0));
+  const auto sas = azure::ParseSas(text);
+  Require(!sas || sas->text.find_first_of("# \n") == sas->text.npos);
+  const auto place = azure::ParseBlobUrl(std::string(text));
+  if (!place) return;
+  Require(place->endpoint.empty() || azure::IsBlobHost(ParseUrl(place->endpoint)->host));
+}
+
+void RunRules(std::string_view text) {
+  const auto rules = UrlRules::Parse(text, "urls.yaml", "/home/me");
+  if (!rules) return Require(rules.error().message().find('\n') == std::string::npos);
+  for (const UrlRule& rule : rules->all()) Require(rules->Find(rule.prefix) != nullptr);
 }
 
 void RunUrl(std::string_view text) {
@@ -88,6 +119,12 @@ void Run(char kind, std::string_view bytes) {
       (void)object::ParseErrorAnswer(bytes);
       (void)s3::ParseAssumedRole(bytes);
       return;
+    case 'a':
+      return RunBlobList(bytes);
+    case 'k':
+      return RunCredentials(bytes);
+    case 'y':
+      return RunRules(bytes);
     case 'u':
       return RunUrl(bytes);
     case 't':

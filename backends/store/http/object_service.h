@@ -64,6 +64,9 @@ class ObjectService {
     if (IsStrongTag(version.tag())) request.if_match = version.tag();
   }
 
+  // Whether a range may be one of the last bytes. Otherwise the size is asked for first.
+  virtual bool takes_ranges_from_end() const { return true; }
+
   // The meaning of an answer to such a request, or to one for a list: see key_answer.h.
   virtual KeyState StateOf(const HttpRequest& request, const HttpResponse& response) const {
     return backends::StateOf(request, response);

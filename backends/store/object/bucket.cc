@@ -38,6 +38,8 @@ class BucketService final : public ObjectService {
     bucket_->AskForVersion(request, version);
   }
 
+  bool takes_ranges_from_end() const override { return bucket_->takes_ranges_from_end(); }
+
   KeyState StateOf(const HttpRequest& request, const HttpResponse& response) const override {
     return bucket_->StateOf(request, response);
   }

@@ -39,6 +39,7 @@ class Bucket {
   }
 
   // As the functions of ObjectService.
+  virtual bool takes_ranges_from_end() const { return true; }
   virtual KeyState StateOf(const HttpRequest& request, const HttpResponse& response) const = 0;
   virtual model::Failure ToError(const HttpResponse& response) const = 0;
   virtual ValueInfo InfoOf(const HttpResponse& response) const;
