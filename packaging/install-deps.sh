@@ -35,7 +35,7 @@ test_packages=(
   python3-ruamel.yaml python3-tables python3-zfpy hdf5-filter-plugin-zfp-serial
   netcdf-bin
   python3-gdal python3-astropy python3-nibabel python3-pil python3-tifffile teem-apps
-  attr ccache curl gfortran git man-db nginx-light rsync
+  attr ccache curl gfortran git man-db nginx-light openssl rsync
 )
 package_packages=(dpkg-dev git lintian patchelf)
 

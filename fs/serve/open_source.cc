@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "fs/serve/open_source.h"
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
+#include <map>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,14 +15,16 @@
 #include "backends/store/block_cache/cached_source.h"
 #include "backends/store/local/local_source.h"
 #include "fs/serve/logging.h"
+#include "model/mutex.h"
 #if NDLFS_WITH_HTTP
 #include "backends/store/http/allowed_urls.h"
 #include "backends/store/http/curl_transport.h"
 #include "backends/store/http/http_client.h"
-#include "backends/store/http/http_service.h"
 #include "backends/store/http/remote_source.h"
 #include "backends/store/http/url.h"
-#include "backends/store/s3/s3_source.h"
+#include "backends/store/object/environment.h"
+#include "backends/store/schemes/schemes.h"
+#include "backends/store/schemes/url_rules.h"
 #endif
 
 namespace ndlfs::fs {
@@ -81,49 +86,15 @@ backends::RemoteOptions OptionsOf(const RemoteAccess& access) {
           .extension = std::string(backends::kMarkedExtension)};
 }
 
-Result<SourcePtr> OpenHttp(const std::string& url, const RemoteAccess& access,
-                           const ClientPtr& client) {
-  NDLFS_TRY(const auto top, backends::ParseUrl(url));
-  return std::make_shared<const backends::RemoteSource>(
-      client, backends::MakeHttpService(top, access.token_file), OptionsOf(access));
-}
-
-Result<SourcePtr> OpenS3(const std::string& url, const RemoteAccess& access,
-                         const ClientPtr& client) {
-  backends::s3::BucketOptions bucket;
-  bucket.endpoint = access.endpoint;
-  bucket.region = access.region;
-  bucket.signs = access.signs_requests;
-  bucket.requester_pays = access.requester_pays;
-  return backends::s3::OpenS3Source(url, bucket, OptionsOf(access), client);
-}
-
-struct Scheme {
-  std::string_view name;
-  Result<SourcePtr> (*open)(const std::string& url, const RemoteAccess& access,
-                            const ClientPtr& client);
-};
-constexpr std::array kSchemes = {Scheme{"http", &OpenHttp}, Scheme{"https", &OpenHttp},
-                                 Scheme{"s3", &OpenS3}};
-
-Result<const Scheme*> SchemeOf(const backends::Url& url) {
-  for (const Scheme& scheme : kSchemes) {
-    if (scheme.name == url.scheme) return &scheme;
-  }
-  return model::Unsupported("ndlfs reads URLs of http, https and s3, and not of {}",
-                            model::OneLine(url.scheme));
+backends::RemoteSettings SettingsOf(const RemoteAccess& access) {
+  return {.endpoint = access.endpoint,
+          .region = access.region,
+          .signs = access.signs_requests,
+          .requester_pays = access.requester_pays,
+          .token_file = access.token_file};
 }
 
 bool IsLocal(const backends::Url& url) { return url.scheme == "file"; }
-
-Result<std::vector<backends::Url>> AllowedPrefixes(const RemoteAccess& access) {
-  std::vector<backends::Url> prefixes;
-  for (const std::string& prefix : access.allow_urls) {
-    NDLFS_TRY(auto url, backends::ParseUrl(prefix), "--allow-urls");
-    prefixes.push_back(std::move(url));
-  }
-  return prefixes;
-}
 
 Result<SourcePtr> OpenLocalDirectory(const backends::Url& url) {
   const auto path = backends::PercentDecode(url.path);
@@ -132,35 +103,43 @@ Result<SourcePtr> OpenLocalDirectory(const backends::Url& url) {
   return source;
 }
 
-Result<ClientPtr> MakeClient(const RemoteAccess& access) {
-  backends::HttpOptions options;
-  options.timeout = access.timeout;
-  NDLFS_TRY(options.allow_urls, AllowedPrefixes(access));
-  // No server may redirect to a file of this machine.
-  std::erase_if(options.allow_urls, &IsLocal);
-  return std::make_shared<const backends::HttpClient>(
-      backends::MakeCurlTransport({.max_requests = access.requests, .ca_file = access.ca_file}),
-      std::move(options));
-}
-
-std::map<std::string, EndpointStatistics> StatisticsOf(const backends::HttpClient& client) {
-  std::map<std::string, EndpointStatistics> all;
-  for (const auto& [origin, stats] : client.stats()) {
-    all[origin] = {stats.requests, stats.bytes, stats.retries,
-                   stats.failures, stats.heads, static_cast<double>(stats.head_ns) / 1e9};
+// The file with the user's settings for URLs. Without --urls it need not exist.
+Result<backends::UrlRules> ReadRules(const RemoteAccess& access) {
+  const std::string home =
+      backends::object::HomeDirectory(backends::object::GetEnvironmentVariable);
+  std::string path = access.urls_file;
+  if (path.empty()) {
+    path = backends::object::GetEnvironmentVariable("XDG_CONFIG_HOME");
+    if (path.empty()) path = home + "/.config";
+    path += "/ndlfs/urls.yaml";
   }
-  return all;
+  auto rules = backends::UrlRules::Read(path, home);
+  const bool may_lack = access.urls_file.empty() && !rules && rules.error().sys_errno() != 0;
+  if (may_lack &&
+      (rules.error().sys_errno() == ENOENT || rules.error().sys_errno() == ENOTDIR)) {
+    return backends::UrlRules();
+  }
+  return rules;
 }
 
-// The URL of the directory that the last part of the path is in, and that part, decoded; empty
-// if the URL says that it is a directory.
-std::pair<backends::Url, std::string> SplitLast(const backends::Url& url) {
-  const size_t slash = url.path.rfind('/');
-  const auto name = backends::PercentDecode(std::string_view(url.path).substr(slash + 1));
-  if (!name || !backends::IsSoundName(*name)) return {url, ""};
-  backends::Url parent = url;
-  parent.path.resize(slash + 1);
-  return {parent, *name};
+// The prefixes of URLs that redirects and references may lead to, and those below them for
+// which the user has other settings.
+Result<std::vector<backends::Url>> AllowedPrefixes(const RemoteAccess& access,
+                                                   const backends::UrlRules& rules) {
+  std::vector<backends::Url> prefixes;
+  for (const std::string& prefix : access.allow_urls) {
+    NDLFS_TRY(auto url, backends::ParseUrl(prefix), "--allow-urls");
+    if (backends::IsTopOfBucket(url)) url.path += '/';
+    prefixes.push_back(std::move(url));
+  }
+  for (const backends::UrlRule& rule : rules.all()) {
+    const bool is_allowed =
+        rule.allow || std::ranges::any_of(prefixes, [&](const backends::Url& prefix) {
+          return backends::IsWithin(rule.prefix, prefix);
+        });
+    if (is_allowed) prefixes.push_back(rule.prefix);
+  }
+  return prefixes;
 }
 
 // With user and password, unlike Url::ToText().
@@ -172,38 +151,144 @@ std::string WholeText(const backends::Url& url) {
                                                "@");
 }
 
-// Lets documents in the source name files behind the URLs that `access` allows, which `client`
-// asks for.
-Result<void> AllowUrls(RemotePlace& place, const RemoteAccess& access,
-                       const ClientPtr& client) {
-  if (access.allow_urls.empty()) return {};
-  RemoteAccess of_targets = access;
-  of_targets.token_file.clear();  // it is for the server of the source
-  const auto open = [of_targets, client](const backends::Url& top) -> Result<SourcePtr> {
+// Opens the sources of one command or mount, by its options and the user's file. Thread-safe.
+class SourceOpener {
+ public:
+  static Result<std::shared_ptr<const SourceOpener>> Make(const RemoteAccess& access) {
+    NDLFS_TRY(auto rules, ReadRules(access));
+    NDLFS_TRY(auto prefixes, AllowedPrefixes(access, rules));
+    return std::make_shared<const SourceOpener>(access, std::move(rules), std::move(prefixes));
+  }
+
+  SourceOpener(const RemoteAccess& access, backends::UrlRules rules,
+               std::vector<backends::Url> allowed)
+      : access_(access), rules_(std::move(rules)), allowed_(std::move(allowed)) {}
+
+  const RemoteAccess& access() const { return access_; }
+  // What documents may name.
+  const std::vector<backends::Url>& allowed() const { return allowed_; }
+
+  // The directory `url`, for the command that names `named`: the options count, and where they
+  // say nothing, the file.
+  Result<SourcePtr> OpenNamed(const std::string& url, const backends::Url& named) const {
+    return Open(url, SettingsOf(access_), rules_.Find(named));
+  }
+
+  // The directory `top` of files below `prefix`, which documents name: the file counts, and for
+  // other URLs the options do, but for the token, which is for the server of the source.
+  Result<SourcePtr> OpenTarget(const backends::Url& top, const backends::Url& prefix) const {
     if (IsLocal(top)) return OpenLocalDirectory(top);
-    NDLFS_TRY(const Scheme* scheme, SchemeOf(top));
-    NDLFS_TRY(SourcePtr source, scheme->open(WholeText(top), of_targets, client));
+    const backends::UrlRule* const rule = rules_.Find(prefix);
+    auto settings = rule != nullptr ? backends::RemoteSettings() : SettingsOf(access_);
+    settings.token_file.clear();
+    NDLFS_TRY(SourcePtr source, Open(WholeText(top), std::move(settings), rule));
     RemotePlace target = {std::move(source), "", nullptr};
-    NDLFS_RETURN_IF_ERROR(AddBlockCache(target, of_targets));
+    NDLFS_RETURN_IF_ERROR(AddBlockCache(target, access_));
     return target.source;
+  }
+
+  std::map<std::string, EndpointStatistics> statistics() const EXCLUDES(mutex_);
+  uint64_t received() const EXCLUDES(mutex_) {
+    uint64_t bytes = 0;
+    for (const ClientPtr& client : clients()) bytes += client->received();
+    return bytes;
+  }
+
+ private:
+  Result<SourcePtr> Open(const std::string& url, backends::RemoteSettings settings,
+                         const backends::UrlRule* rule) const {
+    std::string ca_file = access_.ca_file;
+    if (rule != nullptr) {
+      rule->ApplyTo(settings);
+      if (ca_file.empty()) ca_file = rule->ca_file;
+    }
+    NDLFS_TRY(SourcePtr source, backends::OpenRemoteSource(url, settings, OptionsOf(access_),
+                                                           ClientFor(ca_file)));
+    return source;
+  }
+
+  // One client for each file of certificates.
+  ClientPtr ClientFor(const std::string& ca_file) const EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    ClientPtr& client = clients_[ca_file];
+    if (client) return client;
+    backends::HttpOptions options;
+    options.timeout = access_.timeout;
+    options.allow_urls = allowed_;
+    // No server may redirect to a file of this machine.
+    std::erase_if(options.allow_urls, &IsLocal);
+    client = std::make_shared<const backends::HttpClient>(
+        backends::MakeCurlTransport({.max_requests = access_.requests, .ca_file = ca_file}),
+        std::move(options));
+    return client;
+  }
+  std::vector<ClientPtr> clients() const EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    std::vector<ClientPtr> all;
+    for (const auto& [ca_file, client] : clients_) all.push_back(client);
+    return all;
+  }
+
+  const RemoteAccess access_;
+  const backends::UrlRules rules_;
+  const std::vector<backends::Url> allowed_;
+  mutable model::Mutex mutex_;
+  mutable std::map<std::string, ClientPtr> clients_ GUARDED_BY(mutex_);
+};
+
+std::map<std::string, EndpointStatistics> SourceOpener::statistics() const {
+  std::map<std::string, EndpointStatistics> all;
+  for (const ClientPtr& client : clients()) {
+    for (const auto& [origin, stats] : client->stats()) {
+      EndpointStatistics& sum = all[origin];
+      sum.requests += stats.requests;
+      sum.bytes += stats.bytes;
+      sum.retries += stats.retries;
+      sum.failures += stats.failures;
+      sum.answers += stats.heads;
+      sum.answer_seconds += static_cast<double>(stats.head_ns) / 1e9;
+    }
+  }
+  return all;
+}
+
+// The URL of the directory that the last part of the path is in, and that part, decoded; empty
+// if the URL says that it is a directory.
+std::pair<backends::Url, std::string> SplitLast(const backends::Url& url) {
+  if (backends::IsTopOfBucket(url)) return {url, ""};
+  const size_t slash = url.path.rfind('/');
+  const auto name = backends::PercentDecode(std::string_view(url.path).substr(slash + 1));
+  if (!name || !backends::IsSoundName(*name)) return {url, ""};
+  backends::Url parent = url;
+  parent.path.resize(slash + 1);
+  return {parent, *name};
+}
+
+using OpenerPtr = std::shared_ptr<const SourceOpener>;
+
+// Lets documents in the source name files behind the URLs that the user allows.
+void AllowUrls(RemotePlace& place, const OpenerPtr& opener) {
+  if (opener->allowed().empty()) return;
+  const auto open = [opener](const backends::Url& top, const backends::Url& prefix) {
+    return opener->OpenTarget(top, prefix);
   };
-  NDLFS_TRY(auto prefixes, AllowedPrefixes(access));
-  place.source = backends::MakeAllowedUrls(std::move(place.source), std::move(prefixes), open);
-  return {};
+  place.source = backends::MakeAllowedUrls(std::move(place.source), opener->allowed(), open);
 }
 
 Result<void> AllowUrls(RemotePlace& place, const RemoteAccess& access) {
-  if (access.allow_urls.empty()) return {};
-  NDLFS_TRY(const ClientPtr client, MakeClient(access));
-  place.statistics = [client] { return StatisticsOf(*client); };
-  return AllowUrls(place, access, client);
+  NDLFS_TRY(const OpenerPtr opener, SourceOpener::Make(access));
+  if (opener->allowed().empty()) return {};
+  place.statistics = [opener] { return opener->statistics(); };
+  AllowUrls(place, opener);
+  return {};
 }
 
-Result<RemotePlace> Finished(RemotePlace place, const RemoteAccess& access,
-                             const ClientPtr& client) {
-  place.received = [client] { return client->received(); };
-  NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
-  NDLFS_RETURN_IF_ERROR(AllowUrls(place, access, client));
+Result<RemotePlace> Finished(SourcePtr source, const std::string& file,
+                             const OpenerPtr& opener) {
+  RemotePlace place = {std::move(source), file, [opener] { return opener->statistics(); }};
+  place.received = [opener] { return opener->received(); };
+  NDLFS_RETURN_IF_ERROR(AddBlockCache(place, opener->access()));
+  AllowUrls(place, opener);
   return place;
 }
 
@@ -213,32 +298,28 @@ std::string ShownUrl(std::string_view url) { return backends::UrlForMessages(url
 
 Result<void> CheckUrl(const std::string& text, const RemoteAccess& access) {
   NDLFS_TRY(const auto url, backends::ParseUrl(text));
-  NDLFS_RETURN_IF_ERROR(SchemeOf(url));
-  NDLFS_RETURN_IF_ERROR(MakeClient(access));
+  NDLFS_RETURN_IF_ERROR(backends::CheckScheme(url));
+  NDLFS_RETURN_IF_ERROR(SourceOpener::Make(access));
   return {};
 }
 
 Result<RemotePlace> OpenUrl(const std::string& text, const RemoteAccess& access) {
   const std::string shown = ShownUrl(text);
   NDLFS_TRY(const auto url, backends::ParseUrl(text));
-  NDLFS_TRY(const Scheme* scheme, SchemeOf(url));
-  NDLFS_TRY(const ClientPtr client, MakeClient(access));
-  const auto statistics = [client] { return StatisticsOf(*client); };
+  NDLFS_TRY(const OpenerPtr opener, SourceOpener::Make(access));
   const auto [parent, name] = SplitLast(url);
   if (!name.empty()) {
-    NDLFS_TRY(SourcePtr source, scheme->open(WholeText(parent), access, client), shown);
+    NDLFS_TRY(SourcePtr source, opener->OpenNamed(WholeText(parent), url), shown);
     NDLFS_TRY(const auto status, source->Stat(name, backends::Follow::kYes), shown);
     if (!status) return model::Propagate(model::IoError(ENOENT, "open").value(), shown);
-    if (status->is_file()) {
-      return Finished({std::move(source), name, statistics}, access, client);
-    }
+    if (status->is_file()) return Finished(std::move(source), name, opener);
   }
-  NDLFS_TRY(SourcePtr source, scheme->open(text, access, client), shown);
+  NDLFS_TRY(SourcePtr source, opener->OpenNamed(text, url), shown);
   if (name.empty()) {
     const auto& remote = dynamic_cast<const backends::RemoteSource&>(*source);
     NDLFS_RETURN_IF_ERROR(remote.CheckTop());  // names the URL
   }
-  return Finished({std::move(source), "", statistics}, access, client);
+  return Finished(std::move(source), "", opener);
 }
 
 #else

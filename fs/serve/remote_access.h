@@ -13,8 +13,11 @@ namespace ndlfs::fs {
 struct RemoteAccess {
   std::string ca_file;     // PEM certificates to trust; empty: those of the system
   std::string token_file;  // holds a bearer token for HTTP; empty: none
-  std::string endpoint;    // URL of the S3 server; empty: from the settings of the AWS tools
+  std::string endpoint;    // URL of the server of a bucket; empty: the usual one
   std::string region;      // region of the bucket; empty: found out
+  // File with settings for the beginnings of URLs; empty: that in the user's configuration, if
+  // there is one.
+  std::string urls_file;
   bool signs_requests = true;  // to S3
   bool requester_pays = false;
   // Prefixes of the URLs that redirects, and references in documents, may lead to.

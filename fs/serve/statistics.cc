@@ -326,6 +326,7 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("region", YamlText(options.remote.region));
   add("no-sign-request", options.remote.signs_requests ? "false" : "true");
   add("requester-pays", options.remote.requester_pays ? "true" : "false");
+  add("urls", YamlText(options.remote.urls_file));
   add("allow-urls", YamlText(options.remote.allow_urls_text));
   const std::string views = options.views.Text();
   add("views", views.empty() ? "null" : YamlText(views));

@@ -272,6 +272,16 @@ def remote_answers():
     yield "role", "d<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>a" \
         "</AccessKeyId><SecretAccessKey>b</SecretAccessKey><SessionToken>c</SessionToken><Expiration>2013-05-24T01:00:00Z" \
         "</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>"
+    yield "blobs", 'a<?xml version="1.0"?><EnumerationResults><Blobs><Blob><Name Encoded="true">d%01</Name><Properties>' \
+        "<Last-Modified>Wed, 21 Oct 2015 07:28:00 GMT</Last-Modified><Etag>0x8D</Etag><Content-Length>5</Content-Length>" \
+        "<ResourceType>directory</ResourceType></Properties></Blob><BlobPrefix><Name>e/</Name></BlobPrefix></Blobs>" \
+        "<NextMarker>m</NextMarker></EnumerationResults>"
+    yield "token", 'k{"access_token": "a", "expires_in": "3600", "token_type": "Bearer"}'
+    yield "sas", "ksv=2023-11-03&se=2024-05-01T10%3A20Z&sr=c&sp=rl&sig=a%2Bb%3D"
+    for number, place in enumerate(("az://data/a%20/b", "abfs://data@acct.dfs.core.windows.net/a b",
+                                    "https://acct.blob.core.windows.net/data/a%20b?sv=1&sig=x")):
+        yield f"place{number}", "k" + place
+    yield "rules", "ys3://bucket/:\n  endpoint: https://host\n  region: eu-1\ngs://bucket/a:\n  anonymous: true\n  token-file: ~/t\n"
     for number, url in enumerate(("https://user:p%40ss@Example.org:8443/a/../b%20c?x=1#f", "http://[::1]:80/", "s3://bucket/a",
                                   "http://%2568ost/", "../other?x=1", "//host/path")):
         yield f"url{number}", "u" + url

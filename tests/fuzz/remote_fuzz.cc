@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
-// What servers send, and URLs. The first byte chooses: an index page in JSON (j) or HTML (h), a
-// list (l) or another document (d) of S3, a URL (u), a header (t). Lists have sound names, each
-// once; URLs and names come back as they were.
+// What servers send, URLs, and settings for them. The first byte chooses: an index page in JSON
+// (j) or HTML (h), a list (l) or another document (d) of S3, a list of Azure (a), credentials
+// (k), settings (y), a URL (u), a header (t). Lists have sound names, each once; URLs and names
+// come back as they were.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "backends/base/percent_encoding.h"
+#include "backends/store/azure/account.h"
+#include "backends/store/azure/blob_list.h"
+#include "backends/store/azure/credentials.h"
 #include "backends/store/http/http_message.h"
 #include "backends/store/http/index_page.h"
 #include "backends/store/http/url.h"
-#include "backends/store/s3/answers.h"
-#include "backends/store/s3/folder_list.h"
+#include "backends/store/object/folder_list.h"
+#include "backends/store/object/token.h"
+#include "backends/store/object/xml_answers.h"
+#include "backends/store/s3/assumed_role.h"
+#include "backends/store/schemes/url_rules.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -37,14 +44,39 @@ void CheckPage(const ListPage& page) {
 
 // The same list again as the next page goes back in the order.
 void RunList(std::string_view document) {
-  const auto list = s3::ParseListPage(document, "");
+  const auto list = object::ParseListPage(document, "");
   if (!list) return;
-  const auto page = s3::ToNamePage(*list, "", {});
+  const auto page = object::ToNamePage(*list, "", {}, object::InfoByTag);
   Require(page.has_value());
   CheckPage(*page);
   if (!page->next) return;
-  const auto next = s3::ToNamePage(*list, "", *page->next);
+  const auto next = object::ToNamePage(*list, "", *page->next, object::InfoByTag);
   Require(!next || (list->objects.empty() && list->prefixes.empty()));
+}
+
+void RunBlobList(std::string_view document) {
+  const auto list = azure::ParseBlobList(document, "");
+  if (!list) return;
+  const auto page = object::ToNamePage(*list, "", {}, object::InfoByTag);
+  Require(page.has_value());
+  CheckPage(*page);
+}
+
+// Answers of token servers, signatures and places.
+void RunCredentials(std::string_view text) {
+  const auto token = object::ParseTokenAnswer(text, 0);
+  Require(!token || (!token->text.empty() && token->expires_s >= 0));
+  const auto sas = azure::ParseSas(text);
+  Require(!sas || sas->text.find_first_of("# \n") == sas->text.npos);
+  const auto place = azure::ParseBlobUrl(std::string(text));
+  if (!place) return;
+  Require(place->endpoint.empty() || azure::IsBlobHost(ParseUrl(place->endpoint)->host));
+}
+
+void RunRules(std::string_view text) {
+  const auto rules = UrlRules::Parse(text, "urls.yaml", "/home/me");
+  if (!rules) return Require(rules.error().message().find('\n') == std::string::npos);
+  for (const UrlRule& rule : rules->all()) Require(rules->Find(rule.prefix) != nullptr);
 }
 
 void RunUrl(std::string_view text) {
@@ -65,7 +97,7 @@ void RunUrl(std::string_view text) {
 void RunHeader(std::string_view text) {
   (void)ParseHttpDate(text);
   (void)ParseDecimal(text);
-  (void)s3::ParseUtcTime(text);
+  (void)object::ParseUtcTime(text);
   const auto range = ParseContentRange(text);
   if (!range || !range->range) return;
   Require(range->range->length != 0);
@@ -84,9 +116,15 @@ void Run(char kind, std::string_view bytes) {
     case 'l':
       return RunList(bytes);
     case 'd':
-      (void)s3::ParseErrorAnswer(bytes);
+      (void)object::ParseErrorAnswer(bytes);
       (void)s3::ParseAssumedRole(bytes);
       return;
+    case 'a':
+      return RunBlobList(bytes);
+    case 'k':
+      return RunCredentials(bytes);
+    case 'y':
+      return RunRules(bytes);
     case 'u':
       return RunUrl(bytes);
     case 't':

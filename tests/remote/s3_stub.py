@@ -78,8 +78,12 @@ class Denied(Exception):
         self.status, self.code, self.more = status, code, more
 
 
-def verify(request, stub):
-    """Computes the signature of the request anew, by what the documentation of AWS says."""
+AWS_WORDS = ("AWS4", "s3", "aws4_request", "x-amz-")
+
+
+def verify(request, stub, words=AWS_WORDS):
+    """Computes the signature of the request anew, by what the documentation of AWS (or Google) says."""
+    name, service_name, scope_end, headers = words
     given = request.headers.get("authorization")
     if given is None:
         if stub.public:
@@ -88,22 +92,22 @@ def verify(request, stub):
     algorithm, _, rest = given.partition(" ")
     fields = dict(part.strip().split("=", 1) for part in rest.split(","))
     key, day, region, service, end = fields["Credential"].split("/")
-    if (algorithm, service, end) != ("AWS4-HMAC-SHA256", "s3", "aws4_request"):
+    if (algorithm, service, end) != (name + "-HMAC-SHA256", service_name, scope_end):
         raise Denied(400, "AuthorizationHeaderMalformed")
     if region != stub.region:
         raise Denied(400, "AuthorizationHeaderMalformed", f"<Region>{stub.region}</Region>")
     if key not in stub.keys:
         raise Denied(403, "InvalidAccessKeyId")
     secret, token = stub.keys[key]
-    if request.headers.get("x-amz-security-token") != token:
+    if request.headers.get(headers + "security-token") != token:
         raise Denied(400, "InvalidToken")
     names = fields["SignedHeaders"].split(";")
-    unsigned = [name for name in request.headers if name.startswith("x-amz-") and name not in names]
+    unsigned = [each for each in request.headers if each.startswith(headers) and each not in names]
     if "host" not in names or unsigned:
         raise Denied(403, "AccessDenied")
-    if request.headers.get("x-amz-content-sha256") != sha256(b""):
+    if request.headers.get(headers + "content-sha256") != sha256(b""):
         raise Denied(400, "XAmzContentSHA256Mismatch")
-    stamp = request.headers["x-amz-date"]
+    stamp = request.headers[headers + "date"]
     sent = datetime.datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=datetime.timezone.utc)
     now = time.time() + stub.clock_offset
     if abs(sent.timestamp() - now) > SKEW:
@@ -118,9 +122,9 @@ def verify(request, stub):
         "&".join(f"{name}={value}" for name, value in parameters),
         "".join(f"{name}:{' '.join(request.headers.get(name, '').split())}\n" for name in names),
         ";".join(names),
-        request.headers["x-amz-content-sha256"]])
+        request.headers[headers + "content-sha256"]])
     to_sign = "\n".join([algorithm, stamp, f"{day}/{region}/{service}/{end}", sha256(canonical.encode())])
-    signing_key = ("AWS4" + secret).encode()
+    signing_key = (name + secret).encode()
     for part in (day, region, service, end):
         signing_key = mac(signing_key, part)
     if not hmac.compare_digest(mac(signing_key, to_sign).hex(), fields["Signature"]) or day != stamp[:8]:
@@ -140,7 +144,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         answer = stub.fault(request) if stub.fault else None
         if answer is None:
             try:
-                verify(request, stub)
+                stub.verify(request)
                 answer = self.answer(stub, request)
             except Denied as denied:
                 answer = self.error(denied.status, denied.code, denied.more)
@@ -174,9 +178,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.error(404, "NoSuchKey")
         data = stub.objects[request.key]
         headers = {"ETag": f'"{hashlib.md5(data).hexdigest()}"', "Accept-Ranges": "bytes",
-                   "Last-Modified": email.utils.formatdate(stub.modified, usegmt=True)}
+                   "Last-Modified": email.utils.formatdate(stub.modified, usegmt=True), **stub.headers_of(request.key, data)}
         if request.headers.get("if-match") not in (None, headers["ETag"]):
             return self.error(412, "PreconditionFailed")
+        return stub.special(request, headers, data) or self.part(request, headers, data)
+
+    @staticmethod
+    def part(request, headers, data):
         if "range" not in request.headers:
             return 200, headers, data
         first, last = request.headers["range"].removeprefix("bytes=").split("-")
@@ -215,7 +223,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             time_text = datetime.datetime.fromtimestamp(stub.modified, datetime.timezone.utc)
             parts.append(f"<Contents><Key>{spelled(name)}</Key><Size>{len(data)}</Size>"
                          f"<ETag>&quot;{hashlib.md5(data).hexdigest()}&quot;</ETag>"
-                         f"<LastModified>{time_text.strftime('%Y-%m-%dT%H:%M:%S.000Z')}</LastModified></Contents>")
+                         f"<LastModified>{time_text.strftime('%Y-%m-%dT%H:%M:%S.000Z')}</LastModified>"
+                         f"{stub.listed_more(key, data)}</Contents>")
         if len(shown) > most:
             token = xml.sax.saxutils.escape(shown[most - 1][0])
             parts.append(f"<IsTruncated>true</IsTruncated><NextContinuationToken>{token}</NextContinuationToken>")
@@ -233,6 +242,8 @@ class S3Stub:
     "reset", or None for what the bucket says.
     """
 
+    handler = Handler
+
     def __init__(self, objects, bucket=BUCKET, port=0):
         self.objects = objects
         self.bucket = bucket
@@ -247,13 +258,29 @@ class S3Stub:
         self.requests = []
         self.lock = threading.Lock()
         http.server.ThreadingHTTPServer.request_queue_size = 128
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), self.handler)
         self.server.daemon_threads = True
         self.server.stub = self
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 
     def listed(self, prefix):
         return [key for key in self.objects if key.startswith(prefix)]
+
+    def verify(self, request):
+        """Raises Denied for a request without the right to be answered."""
+        verify(request, self)
+
+    def headers_of(self, _key, _data):
+        """More headers of an object."""
+        return {}
+
+    def special(self, _request, _headers, _data):
+        """An answer to a request for an object, or None for the usual one."""
+        return None
+
+    def listed_more(self, _key, _data):
+        """More elements of an object in a list."""
+        return ""
 
     def note(self, request):
         with self.lock:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A bucket of S3 in memory, behind a FakeTransport: objects, and lists in pages.
+// A bucket in memory, behind a FakeTransport: objects, and lists in pages.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,12 @@ class FakeBucket {
   // What to answer instead of what the bucket would; nullopt: nothing special.
   using Special = std::function<std::optional<FakeAnswer>(const FakeTransport::Sent&)>;
 
-  explicit FakeBucket(std::string name = "bucket")
+  // Whose protocol it speaks.
+  enum class Kind { kS3, kGoogle, kAzure };
+
+  explicit FakeBucket(std::string name = "bucket", Kind kind = Kind::kS3)
       : name_(std::move(name)),
+        kind_(kind),
         transport_(std::make_shared<FakeTransport>(
             [this](const FakeTransport::Sent& sent) { return Answer(sent); })) {
     backends::HttpOptions options;
@@ -83,9 +87,25 @@ class FakeBucket {
     const auto key = backends::PercentDecode(url.path.substr(top.size() + 1));
     const auto found = objects_.find(key.value_or(""));
     if (found == objects_.end()) return Error(404, "NoSuchKey");
-    FakeAnswer answer = AnswerWith(sent, found->second.text, found->second.etag);
+    if (kind_ == Kind::kAzure && sent.Find("Range").starts_with("bytes=-")) {
+      return Error(400, "InvalidHeaderValue");
+    }
+    const std::string generation = GenerationOf(found->second);
+    const std::string wanted = sent.Find("x-goog-if-generation-match");
+    if (!wanted.empty() && wanted != generation) return Error(412, "PreconditionFailed");
+    FakeAnswer answer = AnswerWith(sent, found->second.text, EtagOf(found->second));
+    if (kind_ == Kind::kGoogle) answer.headers.push_back({"x-goog-generation", generation});
     answer.headers.push_back({"last-modified", "Wed, 21 Oct 2015 07:28:00 GMT"});
     return answer;
+  }
+
+  static std::string GenerationOf(const Object& object) {
+    return "10" + object.etag.substr(1, object.etag.size() - 2);
+  }
+  // Equal contents have equal ETags at Google.
+  std::string EtagOf(const Object& object) const {
+    return kind_ == Kind::kGoogle ? "\"of " + std::to_string(object.text.size()) + " bytes\""
+                                  : object.etag;
   }
 
   static std::string Parameter(std::string_view query, std::string_view name) {
@@ -100,12 +120,49 @@ class FakeBucket {
     return "";
   }
 
+  // What a list has of an object, or of a prefix.
+  std::string Listed(const std::string& name, const Object* object) const {
+    if (kind_ == Kind::kAzure) return ListedBlob(name, object);
+    if (object == nullptr) {
+      return "<CommonPrefixes><Prefix>" + name + "</Prefix></CommonPrefixes>";
+    }
+    return "<Contents><Key>" + name + "</Key><Size>" + std::to_string(object->text.size()) +
+           "</Size><ETag>&quot;" + EtagOf(*object).substr(1, EtagOf(*object).size() - 2) +
+           "&quot;</ETag><LastModified>2015-10-21T07:28:00.000Z</LastModified>" +
+           (kind_ == Kind::kGoogle ? "<Generation>" + GenerationOf(*object) + "</Generation>"
+                                   : "") +
+           "</Contents>";
+  }
+  static std::string ListedBlob(const std::string& name, const Object* object) {
+    const std::string named = "<Name Encoded=\"true\">" + name + "</Name>";
+    if (object == nullptr) return "<BlobPrefix>" + named + "</BlobPrefix>";
+    return "<Blob>" + named + "<Properties><Content-Length>" +
+           std::to_string(object->text.size()) + "</Content-Length><Etag>" +
+           object->etag.substr(1, object->etag.size() - 2) +
+           "</Etag><Last-Modified>Wed, 21 Oct 2015 07:28:00 GMT</Last-Modified></Properties>"
+           "</Blob>";
+  }
+  // The beginning and the end of a list; `next` is where the next page begins.
+  std::string Page(const std::string& inside, const std::string& next) const {
+    if (kind_ == Kind::kAzure) {
+      return "<EnumerationResults><Blobs>" + inside + "</Blobs><NextMarker>" + next +
+             "</NextMarker></EnumerationResults>";
+    }
+    return "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">" + inside +
+           (next.empty() ? "<IsTruncated>false</IsTruncated>"
+                         : "<IsTruncated>true</IsTruncated><NextContinuationToken>" + next +
+                               "</NextContinuationToken>") +
+           "<EncodingType>url</EncodingType></ListBucketResult>";
+  }
+
   FakeAnswer List(const std::string& query) const {
+    const bool is_azure = kind_ == Kind::kAzure;
     const std::string prefix = Parameter(query, "prefix");
     const std::string delimiter = Parameter(query, "delimiter");
-    const std::string after = Parameter(query, "continuation-token");
-    const size_t most = std::min<size_t>(page_size_, std::stoul(Parameter(query, "max-keys")));
-    std::string body = "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+    const std::string after = Parameter(query, is_azure ? "marker" : "continuation-token");
+    const size_t most = std::min<size_t>(
+        page_size_, std::stoul(Parameter(query, is_azure ? "maxresults" : "max-keys")));
+    std::string inside;
     std::string last;
     size_t count = 0;
     bool goes_on = false;
@@ -120,23 +177,14 @@ class FakeBucket {
       }
       ++count;
       last = shown;
-      const std::string name = backends::PercentEncode(shown);
-      body += slash == key.npos
-                  ? "<Contents><Key>" + name + "</Key><Size>" +
-                        std::to_string(object.text.size()) + "</Size><ETag>&quot;" +
-                        object.etag.substr(1, object.etag.size() - 2) +
-                        "&quot;</ETag><LastModified>2015-10-21T07:28:00.000Z</LastModified>"
-                        "</Contents>"
-                  : "<CommonPrefixes><Prefix>" + name + "</Prefix></CommonPrefixes>";
+      inside += Listed(backends::PercentEncode(shown), slash == key.npos ? &object : nullptr);
     }
-    body += goes_on ? "<IsTruncated>true</IsTruncated><NextContinuationToken>" + last +
-                          "</NextContinuationToken>"
-                    : "<IsTruncated>false</IsTruncated>";
-    body += "<EncodingType>url</EncodingType></ListBucketResult>";
+    const std::string body = Page(inside, goes_on ? last : "");
     return {200, {{"content-length", std::to_string(body.size())}}, body, {}};
   }
 
   const std::string name_;
+  const Kind kind_;
   mutable std::mutex mutex_;
   std::map<std::string, Object> objects_;
   uint64_t version_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/store/http/allowed_urls.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,8 @@ class AllowedUrls final : public ForwardingSource, public UrlOpener {
   AllowedUrls(std::shared_ptr<const Source> source, std::vector<Url> prefixes,
               OpenSourceAt open)
       : ForwardingSource(std::move(source)), open_(std::move(open)) {
+    std::ranges::stable_sort(
+        prefixes, [](const Url& a, const Url& b) { return a.path.size() > b.path.size(); });
     for (Url& prefix : prefixes) places_.push_back({std::move(prefix), nullptr});
   }
 
@@ -56,10 +59,11 @@ class AllowedUrls final : public ForwardingSource, public UrlOpener {
         store;  // of the directory that the prefix is in; null: not yet
   };
 
-  model::Result<std::shared_ptr<const Store>> OpenTop(Url prefix,
+  model::Result<std::shared_ptr<const Store>> OpenTop(const Url& prefix,
                                                       const std::string& path) const {
-    prefix.path = path;
-    NDLFS_TRY(const auto source, open_(prefix));
+    Url top = prefix;
+    top.path = path;
+    NDLFS_TRY(const auto source, open_(top, prefix));
     return source->OpenStore("");
   }
 

@@ -137,7 +137,10 @@ class Transfer {
     const auto add = [&](const std::string& line) {
       if (curl_slist* more = curl_slist_append(headers_, line.c_str())) headers_ = more;
     };
-    add("Accept-Encoding: identity");
+    const bool chooses_encoding = std::ranges::any_of(
+        attempt.headers,
+        [](const HttpHeader& header) { return LowerText(header.name) == "accept-encoding"; });
+    if (!chooses_encoding) add("Accept-Encoding: identity");
     add("Expect:");
     if (!attempt.body.empty()) add("Content-Type:");
     for (const HttpHeader& header : attempt.headers) add(header.name + ": " + header.value);

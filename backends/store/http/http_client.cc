@@ -336,6 +336,13 @@ class HttpClient::Operation {
         IsFollowed(status, location)) {
       return Redirect(location);
     }
+    if (RefusesRedirect(status)) {
+      asked_anew_ = true;
+      --attempts_;  // the server has answered
+      url_ = origin_;
+      redirects_ = 0;
+      return Try();
+    }
     if (answer.needs_all()) {
       asks_for_all_ = true;
       --attempts_;  // the server has answered
@@ -353,6 +360,12 @@ class HttpClient::Operation {
     response->url = url_.ToText();
     if (IsCorrected(*response)) return Begin();
     result_ = std::move(response);
+  }
+
+  // Whether the URL that the server has sent us to is no longer valid, as a signed one is for a
+  // time only. Once for a request, a new one is asked for.
+  bool RefusesRedirect(int status) const {
+    return redirects_ > 0 && !asked_anew_ && (status == 401 || status == 403);
   }
 
   // Whether there is another request to send instead.
@@ -452,6 +465,7 @@ class HttpClient::Operation {
   bool knows_size_ = false;  // `left_` has the time for the bytes
   unsigned attempts_ = 0;
   unsigned redirects_ = 0;
+  bool asked_anew_ = false;    // after a redirect to a URL that was refused
   bool asks_for_all_ = false;  // although the request has a range
   std::shared_ptr<Exchange> exchange_;
   std::optional<Clock::time_point> pause_end_;

@@ -64,7 +64,8 @@ struct HttpEndpointStats {
 // A redirect is followed only to http or https, not from https to http, and only to the same
 // host and port, from port 80 to port 443 of that host with TLS, or to a URL that
 // HttpOptions::allow_urls names; a link-local address is never followed. Any other redirect is
-// an error.
+// an error. The target gets no credentials, but the query that the server gave it, which may be a
+// signature: if it is refused (401, 403), the server is asked once more.
 class HttpClient {
  public:
   explicit HttpClient(std::shared_ptr<HttpTransport> transport, HttpOptions options = {});

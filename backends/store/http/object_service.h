@@ -58,6 +58,14 @@ class ObjectService {
   // A GET of the file at `path` (not ""), without a range. The caller may turn it into a HEAD,
   // and add range, If-Match and memory.
   virtual HttpRequest FileRequest(std::string_view path) const = 0;
+  // Makes such a request one for the version `version`, as far as the server can be asked for
+  // it. An answer with another version is then kOtherVersion.
+  virtual void AskForVersion(HttpRequest& request, const Generation& version) const {
+    if (IsStrongTag(version.tag())) request.if_match = version.tag();
+  }
+
+  // Whether a range may be one of the last bytes. Otherwise the size is asked for first.
+  virtual bool takes_ranges_from_end() const { return true; }
 
   // The meaning of an answer to such a request, or to one for a list: see key_answer.h.
   virtual KeyState StateOf(const HttpRequest& request, const HttpResponse& response) const {

@@ -70,7 +70,25 @@ model::Result<std::optional<ReadResult>> RemoteReader::ReadFile(const std::strin
     const auto known = tree_->memory().FindFile(path);
     if (known && known->kind == Look::Kind::kAbsent) return std::nullopt;
   }
-  return ReadRemote(path, options, reserve);
+  if (!options.from_end || tree_->service().takes_ranges_from_end()) {
+    return ReadRemote(path, options, reserve);
+  }
+  NDLFS_TRY(const Look look, tree_->LookAgain({&path, 1}).front());
+  const auto from_begin = FromBegin(options, look);
+  if (!from_begin) return std::nullopt;
+  if (from_begin->range.length != 0) return ReadRemote(path, *from_begin, reserve);
+  NDLFS_RETURN_IF_ERROR(reserve(look.info.size));
+  return ReadResult{0, look.info};
+}
+
+std::optional<ReadOptions> RemoteReader::FromBegin(const ReadOptions& options,
+                                                   const Look& look) {
+  if (look.kind != Look::Kind::kFile) return std::nullopt;
+  ReadOptions from_begin = options;
+  from_begin.range = options.Clip(look.info.size);
+  from_begin.from_end = false;
+  if (!from_begin.if_match) from_begin.if_match = look.info.generation;
+  return from_begin;
 }
 
 // The document as far as it is known without a request.
@@ -97,9 +115,7 @@ HttpRequest RemoteReader::ReadRequestFor(const std::string& path,
     request.range = options.range;
     request.from_end = options.from_end;
   }
-  if (options.if_match && IsStrongTag(options.if_match->tag())) {
-    request.if_match = options.if_match->tag();
-  }
+  if (options.if_match) tree_->service().AskForVersion(request, *options.if_match);
   return request;
 }
 
@@ -165,9 +181,45 @@ class RemoteReader::JoinedRead {
   Bytes bytes_;
 };
 
+// Looks at all files together, and then reads from all of them together.
+std::vector<model::Result<std::optional<Value>>> RemoteReader::ReadFromEnd(
+    const Store& store, std::span<const ReadRequest> requests,
+    const std::function<std::string(const std::string& key)>& path_of) const {
+  std::vector<std::string> paths;
+  for (const ReadRequest& request : requests) {
+    if (request.options.from_end) paths.push_back(path_of(request.key));
+  }
+  const auto looks = tree_->LookAgain(paths);
+  std::vector<model::Result<std::optional<Value>>> answers;
+  std::vector<ReadRequest> from_begin;
+  std::vector<size_t> of;  // their numbers
+  size_t next = 0;
+  for (const ReadRequest& request : requests) {
+    answers.emplace_back(std::nullopt);
+    ReadRequest read = request;
+    if (request.options.from_end) {
+      const auto& look = looks[next++];
+      if (!look) answers.back() = model::Propagate(look.error());
+      const auto options = look ? FromBegin(request.options, *look) : std::nullopt;
+      if (options && options->range.length == 0) answers.back() = Value{Bytes(), look->info};
+      if (!options || options->range.length == 0) continue;
+      read.options = *options;
+    }
+    from_begin.push_back(std::move(read));
+    of.push_back(answers.size() - 1);
+  }
+  auto values = ReadTogether(store, from_begin, path_of);
+  for (size_t i = 0; i < values.size(); ++i) answers[of[i]] = std::move(values[i]);
+  return answers;
+}
+
 std::vector<model::Result<std::optional<Value>>> RemoteReader::ReadTogether(
     const Store& store, std::span<const ReadRequest> requests,
     const std::function<std::string(const std::string& key)>& path_of) const {
+  if (!tree_->service().takes_ranges_from_end() &&
+      std::ranges::any_of(requests, [](const auto& each) { return each.options.from_end; })) {
+    return ReadFromEnd(store, requests, path_of);
+  }
   std::deque<JoinedRead> joined;
   std::vector<size_t> of;  // the number of the joined read, by request
   std::vector<HttpRequest> sent;
@@ -324,7 +376,7 @@ model::Result<std::optional<ReadResult>> RemoteReader::ReadRemote(
 // The answer to a read beyond the end does not tell the version.
 model::Result<std::optional<ReadResult>> RemoteReader::ReadNothing(
     const std::string& path, const Reserve& reserve) const {
-  NDLFS_TRY(const Look look, tree_->LookAgain(path));
+  NDLFS_TRY(const Look look, tree_->LookAgain({&path, 1}).front());
   if (look.kind != Look::Kind::kFile) return std::nullopt;
   NDLFS_RETURN_IF_ERROR(reserve(look.info.size));
   return ReadResult{0, look.info};

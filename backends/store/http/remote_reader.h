@@ -54,6 +54,12 @@ class RemoteReader {
 
   std::optional<RemoteDocument> KnownDocument(const std::string& path,
                                               const ReadOptions& options) const;
+  // The read of the same bytes by their place from the beginning, in the version that is there
+  // now; nullopt if there is no file.
+  static std::optional<ReadOptions> FromBegin(const ReadOptions& options, const Look& look);
+  std::vector<model::Result<std::optional<Value>>> ReadFromEnd(
+      const Store& store, std::span<const ReadRequest> requests,
+      const std::function<std::string(const std::string& key)>& path_of) const;
   HttpRequest ReadRequestFor(const std::string& path, const ReadOptions& options) const;
   model::Result<std::optional<ReadResult>> ReadRemote(const std::string& path,
                                                       const ReadOptions& options,

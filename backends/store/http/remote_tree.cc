@@ -461,11 +461,14 @@ void RemoteTree::LookTogether(const std::string& path,
   (void)LookByName(path, documents);
 }
 
-model::Result<Look> RemoteTree::LookAgain(const std::string& path) const {
+std::vector<model::Result<Look>> RemoteTree::LookAgain(
+    std::span<const std::string> paths) const {
   Round round(*this);
-  const size_t file = round.AddLook(path);
+  for (const std::string& path : paths) round.AddLook(path);
   round.Send();
-  return round.TakeLook(file);
+  std::vector<model::Result<Look>> looks;
+  for (size_t i = 0; i < paths.size(); ++i) looks.push_back(round.TakeLook(i));
+  return looks;
 }
 
 model::Result<Look> RemoteTree::LookAt(const std::string& path) const {

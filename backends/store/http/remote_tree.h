@@ -85,8 +85,8 @@ class RemoteTree {
   // As Store::LookAhead().
   void LookAhead(const std::string& path, std::span<const std::string_view> names,
                  std::span<const std::string_view> names_below) const;
-  // Looks at a file anew, even if an answer is remembered.
-  model::Result<Look> LookAgain(const std::string& path) const;
+  // Looks at files anew, even if answers are remembered.
+  std::vector<model::Result<Look>> LookAgain(std::span<const std::string> paths) const;
 
   // A page of the names in a directory; nullopt if the server has no listing.
   model::Result<std::optional<ListPage>> ReadPage(const std::string& path,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <memory>
 #include <utility>
@@ -34,22 +35,29 @@ std::string UsualPort(std::string_view scheme) {
   return scheme == "https" ? "443" : "";
 }
 
-constexpr std::string_view kS3Scheme = "s3://";
+constexpr std::array<std::string_view, 5> kObjectSchemes = {"s3", "gs", "az", "abfs", "abfss"};
 constexpr std::string_view kFileScheme = "file://";
 
 constexpr unsigned kParseFlags = CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE;
 
+std::string_view SchemeOf(std::string_view text) {
+  return text.substr(0, std::min(text.find("://"), text.size()));
+}
+
 // `text` without what no message may show. Does not need a valid URL.
 std::string WithoutSecrets(std::string_view text) {
   // The key of an object may have any character, and is no secret.
-  if (!text.starts_with(kS3Scheme)) text = text.substr(0, text.find_first_of("?#"));
+  if (!IsObjectScheme(SchemeOf(text))) text = text.substr(0, text.find_first_of("?#"));
   const size_t scheme = text.find("://");
   if (scheme == text.npos) return std::string(text);
   const size_t host = scheme + 3;
   const std::string_view authority =
       text.substr(host, std::min(text.find('/', host), text.size()) - host);
   const size_t at = authority.rfind('@');
-  if (at == authority.npos) return std::string(text);
+  // A container is no secret.
+  const bool is_container = IsObjectScheme(SchemeOf(text)) && text.starts_with("abfs") &&
+                            authority.substr(0, at).find(':') == text.npos;
+  if (at == authority.npos || is_container) return std::string(text);
   return fmt::format("{}{}", text.substr(0, host), text.substr(host + at + 1));
 }
 
@@ -84,16 +92,24 @@ model::Result<Url> Parts(CURLU* handle, std::string_view text) {
   return url;
 }
 
-// "s3://BUCKET/KEY", with the key as it is: no character in it is special, as for the AWS
-// tools.
-model::Result<Url> ParseS3Url(std::string_view text) {
-  const std::string_view rest = text.substr(kS3Scheme.size());
-  const size_t slash = std::min(rest.find('/'), rest.size());
+// "s3://BUCKET/KEY", with the key as it is: no character in it is special, as for the tools of
+// the providers.
+model::Result<Url> ParseObjectUrl(std::string_view text) {
   Url url;
-  url.scheme = "s3";
+  url.scheme = SchemeOf(text);
+  const std::string_view rest = text.substr(url.scheme.size() + 3);
+  const size_t slash = std::min(rest.find('/'), rest.size());
   url.host = rest.substr(0, slash);
-  if (url.host.empty() || url.host.find_first_of("@:?#%\\ ") != url.host.npos) {
-    return model::BadInput("{} is not s3://BUCKET/PREFIX", model::Quote(WithoutSecrets(text)));
+  std::string_view name = url.host;
+  // CONTAINER@ACCOUNT.dfs.core.windows.net
+  const size_t at = name.find('@');
+  const bool has_account = url.scheme.starts_with("abfs") && at != name.npos && at != 0;
+  if (has_account) name.remove_prefix(at + 1);
+  if (name.empty() || url.host.find_first_of(":?#%\\ ") != url.host.npos ||
+      name.find('@') != name.npos) {
+    return model::BadInput("{} is not {}://{}/PREFIX", model::Quote(WithoutSecrets(text)),
+                           url.scheme,
+                           url.scheme.starts_with("abfs") ? "CONTAINER@ACCOUNT" : "BUCKET");
   }
   url.path = slash == rest.size() ? "/" : PercentEncode(rest.substr(slash));
   return url;
@@ -118,18 +134,18 @@ std::string Url::origin() const {
 }
 
 std::string Url::ToText() const {
-  if (scheme == "s3") return origin() + PercentDecode(path).value_or(path);
+  if (IsObjectScheme(scheme)) return origin() + PercentDecode(path).value_or(path);
   return fmt::format("{}{}{}{}", origin(), path, query.empty() ? "" : "?", query);
 }
 
 std::string Url::ForMessages() const {
-  if (scheme == "s3") return model::OneLine(ToText());
+  if (IsObjectScheme(scheme)) return model::OneLine(ToText());
   return model::OneLine(origin() + path);
 }
 
 model::Result<Url> ParseUrl(std::string_view text) {
   if (!LooksLikeUrl(text)) return model::BadInput("{} is no URL", model::Quote(text));
-  if (text.starts_with(kS3Scheme)) return ParseS3Url(text);
+  if (IsObjectScheme(SchemeOf(text))) return ParseObjectUrl(text);
   if (text.starts_with(kFileScheme)) return ParseFileUrl(text);
   const Handle handle(curl_url(), &curl_url_cleanup);
   const CURLUcode code =
@@ -170,6 +186,10 @@ bool IsWithin(const Url& url, const Url& prefix) {
 
 std::string UrlForMessages(std::string_view text) {
   return LooksLikeUrl(text) ? model::OneLine(WithoutSecrets(text)) : std::string(text);
+}
+
+bool IsObjectScheme(std::string_view scheme) {
+  return std::ranges::find(kObjectSchemes, scheme) != kObjectSchemes.end();
 }
 
 bool LooksLikeUrl(std::string_view text) {

@@ -12,8 +12,10 @@ namespace ndlfs::backends {
 // A URL in parts. The host is in lower case and without an IPv6 zone; the path has no "." and
 // ".." parts, and is percent-encoded as it was written.
 //
-// The URL of an object, s3://BUCKET/KEY, has the key as it is: '%', '#' and '?' are characters
-// like others. `path` has that key percent-encoded, and the texts below show it as it is.
+// The URL of an object, such as s3://BUCKET/KEY, has the key as it is: '%', '#' and '?' are
+// characters like others. `path` has that key percent-encoded, and the texts below show it as
+// it is. The same holds for gs, az, abfs and abfss. The host of these is what stands before the
+// key, also the text CONTAINER@ACCOUNT of abfs://CONTAINER@ACCOUNT/KEY.
 struct Url {
   std::string scheme;    // "https"
   std::string user;      // decoded; empty if there is none
@@ -44,6 +46,9 @@ bool IsWithin(const Url& url, const Url& prefix);
 
 // `text` is a URL: without user, password, query and fragment. Anything else: unchanged.
 std::string UrlForMessages(std::string_view text);
+
+// Whether URLs of the scheme have keys as they are.
+bool IsObjectScheme(std::string_view scheme);
 
 // Whether `text` begins with "SCHEME://".
 bool LooksLikeUrl(std::string_view text);

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "backends/store/s3/aws_profile.h"
 
-#include <pwd.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <fstream>
-#include <iterator>
+#include <algorithm>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace ndlfs::backends::s3 {
 namespace {
 
-constexpr size_t kLargestFile = 1 << 20;
+using object::GetVariable;
+
 constexpr std::string_view kBlanks = " \t\r";
 
 std::string_view Trim(std::string_view text) {
@@ -23,35 +18,10 @@ std::string_view Trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-std::string HomeDirectory(const GetVariable& variable) {
-  std::string home = variable("HOME");
-  if (!home.empty()) return home;
-  std::vector<char> buffer(16 << 10);
-  passwd entry{};
-  passwd* found = nullptr;
-  ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found);
-  return found == nullptr ? "" : found->pw_dir;
-}
-
 // "~/x" -> "/home/me/x"
 std::string ExpandHome(std::string path, const GetVariable& variable) {
-  if (path.starts_with("~/")) path.replace(0, 1, HomeDirectory(variable));
+  if (path.starts_with("~/")) path.replace(0, 1, object::HomeDirectory(variable));
   return path;
-}
-
-// nullopt if there is no such file.
-model::Result<std::optional<std::string>> ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-    return model::IoError(errno, path);
-  }
-  std::string text(kLargestFile + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (file.bad()) return model::IoError(EIO, path);
-  if (text.size() > kLargestFile) return model::Limit("{}: more than a MiB", path);
-  return text;
 }
 
 // A value ends at a comment, which begins after a blank.
@@ -114,7 +84,7 @@ model::Result<bool> ReadFile(const char* path_variable, const char* usual_path,
                              AwsProfile& profile) {
   std::string path = variable(path_variable);
   if (path.empty()) path = usual_path;
-  NDLFS_TRY(const auto text, ReadText(ExpandHome(std::move(path), variable)));
+  NDLFS_TRY(const auto text, object::ReadSmallFile(ExpandHome(std::move(path), variable)));
   if (!text) return false;
   return SectionReader(section, profile).Read(*text);
 }

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 
+#include "backends/store/object/environment.h"
 #include "model/error.h"
 
 namespace ndlfs::backends::s3 {
-
-// Gets the value of an environment variable; empty if it is not set.
-using GetVariable = std::function<std::string(const char* name)>;
 
 // The settings of one profile in the files of the AWS tools, ~/.aws/credentials and
 // ~/.aws/config (or the files that AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE name). May
@@ -28,6 +25,6 @@ struct AwsProfile {
 // The profile that AWS_PROFILE names, or "default". If both files have a setting, that of
 // `credentials` counts. A missing file is like an empty one; but a profile that AWS_PROFILE
 // names has to be in one of them (kBadInput). Messages never quote a line.
-model::Result<AwsProfile> ReadAwsProfile(const GetVariable& variable);
+model::Result<AwsProfile> ReadAwsProfile(const object::GetVariable& variable);
 
 }  // namespace ndlfs::backends::s3

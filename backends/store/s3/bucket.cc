@@ -6,20 +6,25 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <utility>
 
 #include "backends/base/percent_encoding.h"
 #include "backends/store/http/url.h"
-#include "backends/store/keys.h"
-#include "backends/store/s3/answers.h"
+#include "backends/store/object/xml_answers.h"
+#include "backends/store/s3/aws_profile.h"
 
 namespace ndlfs::backends::s3 {
 namespace {
 
-constexpr std::string_view kScheme = "s3://";
+using object::Credentials;
+using object::ErrorAnswer;
+using object::FirstNotEmpty;
+using object::ParseErrorAnswer;
+using object::RequestToSign;
+using object::Sign;
+
 constexpr std::string_view kAnyRegion = "us-east-1";
 // A clock that is off by less is not what a server complains about.
 constexpr int64_t kSmallestSkew_s = 60;
@@ -33,14 +38,6 @@ bool IsRegion(std::string_view text) {
                      [](char c) { return IsLowerAlnum(c) || c == '-'; });
 }
 
-// Names of old buckets have capitals and underscores.
-bool IsBucketName(std::string_view text) {
-  return text.size() >= 3 && text.size() <= 255 && text != "..." &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return IsLowerAlnum(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
-         });
-}
-
 // Whether the name can be one part of a host's name: certificates do not cover more parts.
 bool IsHostPart(std::string_view name) {
   return name.size() <= 63 && name.front() != '-' && name.back() != '-' &&
@@ -52,38 +49,17 @@ std::string AwsHost(const std::string& region) {
   return fmt::format("s3.{}.amazonaws.com{}", region, region.starts_with("cn-") ? ".cn" : "");
 }
 
-int64_t SystemTime() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-std::string FirstOf(std::initializer_list<std::string> candidates) {
-  for (const std::string& candidate : candidates) {
-    if (!candidate.empty()) return candidate;
-  }
-  return "";
-}
-
 model::Result<std::string> ChooseEndpoint(const BucketOptions& options,
                                           const AwsProfile& profile) {
   const bool ignores = options.variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") == "true";
   std::string endpoint = options.endpoint;
   if (endpoint.empty() && !ignores) {
-    endpoint =
-        FirstOf({options.variable("AWS_ENDPOINT_URL_S3"), options.variable("AWS_ENDPOINT_URL"),
-                 profile.Find("s3.endpoint_url"), profile.Find("endpoint_url")});
+    endpoint = FirstNotEmpty({options.variable("AWS_ENDPOINT_URL_S3"),
+                              options.variable("AWS_ENDPOINT_URL"),
+                              profile.Find("s3.endpoint_url"), profile.Find("endpoint_url")});
   }
   if (endpoint.empty()) return endpoint;
-  NDLFS_TRY(const Url url, ParseUrl(endpoint), "endpoint");
-  if ((url.scheme != "http" && url.scheme != "https") || !url.query.empty() ||
-      !url.user.empty()) {
-    return model::BadInput("endpoint: {} is not http://HOST or https://HOST",
-                           model::Quote(url.ForMessages()));
-  }
-  endpoint = url.ToText();
-  while (endpoint.ends_with('/')) endpoint.pop_back();
-  return endpoint;
+  return object::CheckEndpoint(endpoint);
 }
 
 bool IsExpired(std::string_view code) {
@@ -116,22 +92,6 @@ bool IsOfRegion(int status) {
 
 }  // namespace
 
-model::Result<Location> ParseLocation(std::string_view text) {
-  if (!text.starts_with(kScheme))
-    return model::BadInput("{} is not s3://BUCKET/PREFIX", model::Quote(text));
-  const std::string_view rest = text.substr(kScheme.size());
-  const size_t slash = std::min(rest.find('/'), rest.size());
-  Location location = {std::string(rest.substr(0, slash)),
-                       std::string(rest.substr(std::min(slash + 1, rest.size())))};
-  if (!IsBucketName(location.bucket)) {
-    return model::BadInput("{}: {} is not the name of a bucket", model::Quote(text),
-                           model::Quote(location.bucket));
-  }
-  while (location.prefix.ends_with('/')) location.prefix.pop_back();
-  if (!location.prefix.empty()) NDLFS_RETURN_IF_ERROR(CheckKey(location.prefix));
-  return location;
-}
-
 model::Result<std::unique_ptr<Bucket>> Bucket::Open(std::string name,
                                                     const BucketOptions& options,
                                                     std::shared_ptr<const HttpClient> client) {
@@ -143,9 +103,9 @@ model::Result<std::unique_ptr<Bucket>> Bucket::Open(std::string name,
   }
   std::unique_ptr<Bucket> bucket(new Bucket(std::move(name), options, std::move(client)));
   NDLFS_TRY(bucket->endpoint_, ChooseEndpoint(options, profile));
-  const std::string region = FirstOf({options.region, options.variable("AWS_REGION"),
-                                      options.variable("AWS_DEFAULT_REGION"),
-                                      profile.Find("region"), std::string(kAnyRegion)});
+  const std::string region = FirstNotEmpty({options.region, options.variable("AWS_REGION"),
+                                            options.variable("AWS_DEFAULT_REGION"),
+                                            profile.Find("region"), std::string(kAnyRegion)});
   if (!IsRegion(region)) return model::BadInput("{} is not a region", model::Quote(region));
   {
     model::MutexLock lock(bucket->mutex_);
@@ -162,7 +122,7 @@ Bucket::Bucket(std::string name, const BucketOptions& options,
                std::shared_ptr<const HttpClient> client)
     : name_(std::move(name)),
       client_(std::move(client)),
-      now_s_(options.now_s ? options.now_s : SystemTime),
+      now_s_(options.now_s),
       requester_pays_(options.requester_pays) {}
 
 std::string Bucket::region() const {
@@ -312,48 +272,20 @@ bool Bucket::LearnTime(const HttpResponse& response, int64_t server_time_s,
 }
 
 model::Failure Bucket::ToError(const HttpResponse& response) const {
-  const auto error = ParseErrorAnswer(response.body);
-  std::string message = fmt::format("s3://{}: status {}", name_, response.status);
-  if (error) {
-    message += fmt::format(": {} ({}){}", model::OneLine(error->code),
-                           model::OneLine(error->message.substr(0, 200)), CureOf(error->code));
+  const auto code = object::CodeOf(response);
+  // Swift answers so, in words of its own, to requests for objects that are not signed.
+  if (response.status == 412 && code.empty() && !response.body.empty()) {
+    return model::IoError(EIO, name() +
+                                   ": status 412, not in the words of S3: the server may take "
+                                   "signed requests only");
   }
-  switch (response.status) {
-    case 401:
-    case 403:
-      return model::Failure(
-          model::Error(model::ErrorCode::kIo, message + ": permission denied", EACCES));
-    case 412:
-      // Swift answers so, in words of its own, to requests for objects that are not signed.
-      if (error || response.body.empty()) return model::HasChanged(message);
-      return model::IoError(
-          EIO, message + ", not in the words of S3: the server may take signed requests only");
-    default:
-      return model::Failure(model::Error(model::ErrorCode::kIo, std::move(message), EIO));
-  }
+  return object::ErrorOf(name(), response, code, CureOf(code));
 }
 
 KeyState Bucket::StateOf(const HttpRequest& request, const HttpResponse& response) const {
-  const int status = response.status;
-  if (IsMissingKey(response)) return KeyState::kAbsent;
-  if (status == 416) return KeyState::kOutOfRange;
-  if (status == 401) return KeyState::kForbidden;
-  if (status == 412) return KeyState::kOtherVersion;
-  if (status == 403) {
-    const auto error = ParseErrorAnswer(response.body);
-    const bool may_be_absent = !error || error->code == "AccessDenied";
-    return may_be_absent ? KeyState::kRefused : KeyState::kForbidden;
-  }
-  const bool is_head = request.method == HttpMethod::kHead;
-  if (is_head && (status == 405 || status == 501)) return KeyState::kUntold;
-  if (status != 200 && status != 206) return KeyState::kFailed;
-  return is_head && !response.total_size ? KeyState::kUntold : KeyState::kPresent;
-}
-
-bool Bucket::IsMissingKey(const HttpResponse& response) {
-  if (response.status != 404) return false;
-  const auto error = ParseErrorAnswer(response.body);
-  return !error || error->code != "NoSuchBucket";
+  const auto code = object::CodeOf(response);
+  if (response.status == 404 && code == "NoSuchBucket") return KeyState::kFailed;
+  return object::StateByStatus(request, response, code);
 }
 
 }  // namespace ndlfs::backends::s3

@@ -3,26 +3,27 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "backends/base/json.h"
 #include "backends/base/percent_encoding.h"
 #include "backends/store/http/url.h"
-#include "backends/store/s3/answers.h"
-#include "backends/store/s3/credential_process.h"
+#include "backends/store/object/credential_process.h"
+#include "backends/store/object/xml_answers.h"
+#include "backends/store/s3/assumed_role.h"
+#include "backends/store/s3/aws_profile.h"
 
 namespace ndlfs::backends::s3 {
 namespace {
 
-constexpr int64_t kRenewBefore_s = 300;
-constexpr int64_t kKeepError_s = 5;
 constexpr uint64_t kLargestAnswer = 64 << 10;
 constexpr std::chrono::milliseconds kMetadataTimeout{2000};
 constexpr std::string_view kEcsHost = "http://169.254.170.2";
 
+using object::Credentials;
+using object::ParseErrorAnswer;
+using object::ParseUtcTime;
 using Found = model::Result<std::optional<Credentials>>;
 
 // The names that documents with credentials have for their members.
@@ -47,17 +48,6 @@ model::Result<Credentials> FromJson(std::string_view text, const MemberNames& na
     return model::BadInput("the answer has no keys");
   }
   return credentials;
-}
-
-model::Result<std::string> ReadToken(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return model::IoError(errno, path);
-  std::string token(kLargestAnswer, '\0');
-  file.read(token.data(), static_cast<std::streamsize>(token.size()));
-  token.resize(static_cast<size_t>(file.gcount()));
-  token.erase(token.find_last_not_of(" \t\r\n") + 1);
-  if (token.empty()) return model::BadInput("{}: no token in it", path);
-  return token;
 }
 
 // One look for credentials.
@@ -119,7 +109,7 @@ class Search {
       return model::BadInput("{}: aws_access_key_id without aws_secret_access_key", where);
     }
     if (!process.empty()) {
-      NDLFS_TRY(const std::string text, RunCredentialProcess(process), where);
+      NDLFS_TRY(const std::string text, object::RunCredentialProcess(process), where);
       NDLFS_TRY(auto credentials, FromJson(text, {.session_token = "SessionToken"}),
                 where + ": credential_process");
       return credentials;
@@ -139,7 +129,7 @@ class Search {
 
   Found AssumeRole(const std::string& token_file, const std::string& role,
                    const std::string& session) {
-    NDLFS_TRY(const std::string token, ReadToken(token_file), "web identity");
+    NDLFS_TRY(const std::string token, object::ReadTokenFile(token_file), "web identity");
     std::string url = Variable("AWS_ENDPOINT_URL_STS");
     if (url.empty()) url = "https://sts." + options_.region + ".amazonaws.com/";
     HttpRequest request;
@@ -163,7 +153,7 @@ class Search {
     std::string token = Variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
     if (const std::string file = Variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
         !file.empty()) {
-      NDLFS_TRY(token, ReadToken(file), "credentials of the container");
+      NDLFS_TRY(token, object::ReadTokenFile(file), "credentials of the container");
     }
     HttpHeaders headers;
     if (!token.empty()) headers.push_back({"Authorization", token});
@@ -223,45 +213,7 @@ class Search {
 
 }  // namespace
 
-CredentialProvider::CredentialProvider(Options options) : options_(std::move(options)) {}
-
-model::Result<Credentials> CredentialProvider::Current() {
-  // The lock is held during the search: all other threads need its result, too.
-  model::MutexLock lock(mutex_);
-  const int64_t now = options_.now_s();
-  const int64_t expires = current_ ? current_->expires_s : 0;
-  if (current_ && (expires == 0 || now < expires - kRenewBefore_s)) return *current_;
-  const bool is_usable = current_ && now < expires;
-  if (error_ && now < error_until_s_) {
-    if (is_usable) return *current_;
-    return model::Propagate(*error_);
-  }
-  auto found = Load();
-  if (found) {
-    error_.reset();
-    current_ = *found;
-    return found;
-  }
-  error_ = found.error();
-  error_until_s_ = options_.now_s() + kKeepError_s;
-  if (is_usable) return *current_;
-  return found;
-}
-
-bool CredentialProvider::Refuse(const Credentials& refused) {
-  model::MutexLock lock(mutex_);
-  if (!current_ || *current_ != refused) return true;  // there are others already
-  auto found = Load();
-  if (!found || *found == refused) return false;
-  current_ = *std::move(found);
-  return true;
-}
-
-model::Result<Credentials> CredentialProvider::Load() const { return Search(options_).Run(); }
-
-std::string GetEnvironmentVariable(const char* name) {
-  const char* const value = ::secure_getenv(name);
-  return value == nullptr ? "" : value;
-}
+CredentialProvider::CredentialProvider(Options options)
+    : credentials_([options] { return Search(options).Run(); }, options.now_s) {}
 
 }  // namespace ndlfs::backends::s3

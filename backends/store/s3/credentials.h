@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
+#include <string>
 
 #include "backends/store/http/http_client.h"
-#include "backends/store/s3/aws_profile.h"
-#include "backends/store/s3/signature.h"
+#include "backends/store/object/environment.h"
+#include "backends/store/object/renewed.h"
+#include "backends/store/object/signature.h"
 #include "model/error.h"
-#include "model/mutex.h"
 
 namespace ndlfs::backends::s3 {
 
@@ -23,34 +21,19 @@ namespace ndlfs::backends::s3 {
 class CredentialProvider {
  public:
   struct Options {
-    GetVariable variable;                      // the environment
-    std::function<int64_t()> now_s;            // seconds since 1970
+    object::GetVariable variable;
+    object::GetTime now_s;
     std::shared_ptr<const HttpClient> client;  // asks STS and metadata services
     std::string region = "us-east-1";          // the STS of this region is asked
   };
   explicit CredentialProvider(Options options);
 
-  // The credentials to sign with now. Gets new ones if those that it has expire within
-  // five minutes; if that fails, the old ones are used to their end. Errors never have a
-  // secret. After an error, the same error is the answer for some seconds.
-  model::Result<Credentials> Current() EXCLUDES(mutex_);
-
-  // Tells that a server has refused `refused` as expired or unknown: the next call of Current()
-  // looks for others. Returns whether trying again makes sense, because Current() may have
-  // others.
-  bool Refuse(const Credentials& refused) EXCLUDES(mutex_);
+  // As the functions of Renewed. Errors never have a secret.
+  model::Result<object::Credentials> Current() { return credentials_.Current(); }
+  bool Refuse(const object::Credentials& refused) { return credentials_.Refuse(refused); }
 
  private:
-  model::Result<Credentials> Load() const;
-
-  const Options options_;
-  model::Mutex mutex_;
-  std::optional<Credentials> current_ GUARDED_BY(mutex_);
-  std::optional<model::Error> error_ GUARDED_BY(mutex_);
-  int64_t error_until_s_ GUARDED_BY(mutex_) = 0;
+  object::Renewed<object::Credentials> credentials_;
 };
-
-// The environment of this process.
-std::string GetEnvironmentVariable(const char* name);
 
 }  // namespace ndlfs::backends::s3

@@ -298,9 +298,14 @@ constexpr std::array kMountOptions = {
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   return SetFile(options.remote.ca_file, value);
                 }},
-    MountOption{"token-file", "FILE", "File with a bearer token for the HTTP server", true,
+    MountOption{"token-file", "FILE", "File with a token for the server of the source", true,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   return SetFile(options.remote.token_file, value);
+                }},
+    MountOption{"urls", "FILE",
+                "Settings for the beginnings of URLs (~/.config/ndlfs/urls.yaml)", true,
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  return SetFile(options.remote.urls_file, value);
                 }},
     MountOption{"allow-urls", "LIST",
                 "Other URLs that redirects and references may lead to (none)", true,
@@ -311,11 +316,12 @@ constexpr std::array kMountOptions = {
                   options.remote.ref = value;
                   return {};
                 }},
-    MountOption{"endpoint", "URL", "Server of s3:// URLs (as the AWS tools have it)", true,
-                [](MountOptions& options, std::string_view value) -> Result<void> {
-                  options.remote.endpoint = value;
-                  return {};
-                }},
+    MountOption{
+        "endpoint", "URL", "Server of a bucket (as the tools of its provider have it)", true,
+        [](MountOptions& options, std::string_view value) -> Result<void> {
+          options.remote.endpoint = value;
+          return {};
+        }},
     MountOption{"region", "NAME", "Region of the bucket (ndlfs finds it out)", true,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   options.remote.region = value;

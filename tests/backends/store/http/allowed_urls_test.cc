@@ -28,12 +28,12 @@ class AllowedUrlsTest : public ::testing::Test {
 
   test::FakeFileServer server_;
   std::vector<std::string> opened_;
-  const std::shared_ptr<const Source> source_ =
-      MakeAllowedUrls(server_.MakeSource(), {ParseUrl("http://test/source/d%20e").value()},
-                      [this](const Url& top) -> model::Result<std::shared_ptr<const Source>> {
-                        opened_.push_back(top.ToText());
-                        return server_.MakeSource();
-                      });
+  const std::shared_ptr<const Source> source_ = MakeAllowedUrls(
+      server_.MakeSource(), {ParseUrl("http://test/source/d%20e").value()},
+      [this](const Url& top, const Url&) -> model::Result<std::shared_ptr<const Source>> {
+        opened_.push_back(top.ToText());
+        return server_.MakeSource();
+      });
 };
 
 TEST_F(AllowedUrlsTest, FilesBelowAPrefixAreReadThroughOneSource) {

@@ -337,6 +337,39 @@ TEST(HttpClientTest, RefusesOtherRedirects) {
               test::IsError(ErrorCode::kIo, HasSubstr("not encrypted")));
 }
 
+// As Earthdata, DANDI and Hugging Face send one to a store, with a signature for some minutes.
+TEST(HttpClientTest, ASignedTargetThatIsRefusedIsAskedForAnew) {
+  HttpOptions options;
+  options.allow_urls = {ParseUrl("https://store.example/").value()};
+  int signatures = 0;
+  int valid = 2;
+  const Server server(
+      [&](const Sent& sent) -> FakeAnswer {
+        if (sent.url == kUrl) {
+          ++signatures;
+          return {
+              302,
+              {{"location", "https://store.example/x?sig=hush" + std::to_string(signatures)}}};
+        }
+        EXPECT_EQ(sent.Find("Authorization"), "");
+        if (sent.url == "https://store.example/x?sig=hush" + std::to_string(valid)) {
+          return Value("text");
+        }
+        return {.status = 403};
+      },
+      options);
+  HttpRequest request;
+  request.headers = {{"Authorization", "Bearer hush"}};
+  EXPECT_EQ(server.Get(request)->body, "text");
+  EXPECT_EQ(server.sent().size(), 4u);
+  valid = -1;
+  const auto refused = server.Get(request);
+  ASSERT_THAT(refused, test::IsOk());
+  EXPECT_EQ(refused->status, 403);
+  EXPECT_EQ(UrlForMessages(refused->url), "https://store.example/x");
+  EXPECT_EQ(server.sent().size(), 8u);
+}
+
 TEST(HttpClientTest, FollowsRedirectsToTlsOfTheSameHostAndToAllowedPorts) {
   const Server usual([](const Sent& sent) {
     return sent.url == kUrl ? To("https://server/file") : AnswerWith(sent, sent.url);

@@ -33,6 +33,17 @@ TEST(UrlTest, KeysOfBucketsAreAsTheyAre) {
     EXPECT_EQ(Parsed(text).ToText(), text);
     EXPECT_EQ(UrlForMessages(text), text);
   }
+  for (const char* text : {"gs://bucket/a%20b#c?d", "az://data/100% x",
+                           "abfs://data@acct.dfs.core.windows.net/a b", "abfss://data/x"}) {
+    EXPECT_EQ(Parsed(text).ToText(), text);
+    EXPECT_EQ(UrlForMessages(text), text);
+  }
+  for (const char* text : {"gs://me@bucket/x", "abfs://me:secret@host/x", "abfs://@host/x",
+                           "abfs://a@b@host/x", "abfs://data@/x"}) {
+    const auto url = ParseUrl(text);
+    ASSERT_FALSE(url) << text;
+    EXPECT_EQ(url.error().message().find("secret"), std::string::npos);
+  }
   EXPECT_EQ(PercentDecode(Parsed("s3://bucket/a%20b").path), "/a%20b");
   EXPECT_EQ(Parsed("s3://bucket").ToText(), "s3://bucket/");
   for (const char* text : {"s3://", "s3:///x", "s3://me:secret@bucket/x", "s3://b%63/x"}) {

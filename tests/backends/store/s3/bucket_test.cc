@@ -65,18 +65,6 @@ std::string UrlOf(const BucketOptions& options, const std::string& name = "bucke
   return fake.sent().at(0).url;
 }
 
-TEST(S3LocationTest, BucketAndPrefix) {
-  EXPECT_EQ(ParseLocation("s3://b.u-c/a/b")->bucket, "b.u-c");
-  EXPECT_EQ(ParseLocation("s3://b.u-c/a/b/")->prefix, "a/b");
-  EXPECT_EQ(ParseLocation("s3://buc")->prefix, "");
-  EXPECT_EQ(ParseLocation("s3://buc/")->prefix, "");
-  for (const char* text :
-       {"s3://", "s3:///a", "s3://a b/c", "s3://user@bucket/x", "s3://x/../y",
-        "s3://bucket/a//b", "s3://bucket/../b", "http://bucket/a"}) {
-    EXPECT_THAT(ParseLocation(text), test::IsError(ErrorCode::kBadInput, testing::_)) << text;
-  }
-}
-
 TEST(S3BucketTest, BucketIsInTheHostWithAwsAndInThePathElsewhere) {
   EXPECT_EQ(UrlOf(Options()), "https://bucket.s3.us-east-1.amazonaws.com/a%20b/c%2B%25%C3%A4");
   EXPECT_THAT(UrlOf(Options(), "dots.in.it"),
@@ -261,11 +249,11 @@ TEST(S3BucketTest, AMissingBucketIsAnErrorAndAMissingKeyIsNone) {
   const auto bucket = Open(fake, WithEndpoint(), "other");
   const auto response = Get(fake, *bucket, "a");
   ASSERT_THAT(response, test::IsOk());
-  EXPECT_FALSE(Bucket::IsMissingKey(*response));
+  EXPECT_EQ(bucket->StateOf({}, *response), KeyState::kFailed);
   EXPECT_THAT(bucket->ToError(*response).value().message(),
               HasSubstr("s3://other: status 404: NoSuchBucket"));
-  const auto missing = Get(fake, *Open(fake, WithEndpoint()), "a");
-  EXPECT_TRUE(Bucket::IsMissingKey(*missing));
+  const auto existing = Open(fake, WithEndpoint());
+  EXPECT_EQ(existing->StateOf({}, *Get(fake, *existing, "a")), KeyState::kAbsent);
 }
 
 }  // namespace

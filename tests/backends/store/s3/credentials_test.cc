@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/store/s3/credential_process.h"
+#include "backends/store/object/credential_process.h"
+#include "backends/store/s3/aws_profile.h"
 #include "tests/support/fake_bucket.h"
 #include "tests/support/fake_http.h"
 #include "tests/support/python.h"
@@ -20,6 +21,7 @@ namespace ndlfs::backends::s3 {
 namespace {
 
 using model::ErrorCode;
+using object::Credentials;
 using test::FakeAnswer;
 using test::FakeTransport;
 using ::testing::AllOf;
@@ -228,10 +230,10 @@ TEST_F(CredentialsTest, AnErrorIsKeptForSomeSeconds) {
 }
 
 TEST(SplitCommandTest, QuotesAndBackslashes) {
-  EXPECT_THAT(SplitCommand("a  'b c' \"d \\\" e\" f\\ g ''").value(),
+  EXPECT_THAT(object::SplitCommand("a  'b c' \"d \\\" e\" f\\ g ''").value(),
               ElementsAre("a", "b c", "d \" e", "f g", ""));
-  EXPECT_EQ(SplitCommand("a 'b"), std::nullopt);
-  EXPECT_THAT(SplitCommand("$(x) | y").value(), ElementsAre("$(x)", "|", "y"));
+  EXPECT_EQ(object::SplitCommand("a 'b"), std::nullopt);
+  EXPECT_THAT(object::SplitCommand("$(x) | y").value(), ElementsAre("$(x)", "|", "y"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/s3/answers.h"
+#include "backends/store/object/xml_answers.h"
 
 #include <chrono>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "backends/store/http/url.h"
 #include "backends/xml/xml.h"
 
-namespace ndlfs::backends::s3 {
+namespace ndlfs::backends::object {
 namespace {
 
 // With `encoding-type=url`, S3 encodes blanks as '+'.
@@ -30,6 +30,7 @@ class ListReader {
     name.remove_prefix(1);
     if (name == "Contents/Key") object_.key = element.text;
     if (name == "Contents/ETag") object_.etag = element.text;
+    if (name == "Contents/Generation") object_.version = element.text;
     if (name == "Contents/LastModified") {
       object_.modified_ns = ParseUtcTime(element.text).value_or(0);
     }
@@ -137,28 +138,6 @@ std::optional<ErrorAnswer> ParseErrorAnswer(std::string_view document) {
   return answer;
 }
 
-model::Result<Credentials> ParseAssumedRole(std::string_view document) {
-  Credentials credentials;
-  const auto add = [&](const XmlElement& element) -> model::Result<void> {
-    constexpr std::string_view kPath =
-        "AssumeRoleWithWebIdentityResponse/AssumeRoleWithWebIdentityResult/Credentials/";
-    if (!element.path.starts_with(kPath)) return {};
-    const std::string_view name = element.path.substr(kPath.size());
-    if (name == "AccessKeyId") credentials.access_key = element.text;
-    if (name == "SecretAccessKey") credentials.secret_key = element.text;
-    if (name == "SessionToken") credentials.session_token = element.text;
-    if (name == "Expiration") {
-      credentials.expires_s = ParseUtcTime(element.text).value_or(0) / 1'000'000'000;
-    }
-    return {};
-  };
-  NDLFS_RETURN_IF_ERROR(WalkXml(document, add), "the answer of STS");
-  if (credentials.access_key.empty() || credentials.secret_key.empty()) {
-    return model::BadInput("the answer of STS has no keys");
-  }
-  return credentials;
-}
-
 std::optional<int64_t> ParseUtcTime(std::string_view text) {
   constexpr std::string_view kForm = "0000-00-00T00:00:00";
   if (text.size() < kForm.size()) return std::nullopt;
@@ -189,4 +168,4 @@ std::optional<int64_t> ParseUtcTime(std::string_view text) {
          nanoseconds;
 }
 
-}  // namespace ndlfs::backends::s3
+}  // namespace ndlfs::backends::object

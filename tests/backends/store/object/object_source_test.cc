@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/s3/s3_source.h"
-
+//
+// Object stores as sources: the suite of all sources for each of them, and what is the same for
+// all by the example of S3.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "backends/store/azure/azure_source.h"
+#include "backends/store/google/google_source.h"
 #include "backends/store/partial_listing.h"
+#include "backends/store/s3/s3_source.h"
 #include "tests/support/fake_bucket.h"
 #include "tests/support/result.h"
 #include "tests/support/source_conformance.h"
@@ -36,12 +40,40 @@ std::shared_ptr<const Source> OpenBucket(const FakeBucket& fake, const std::stri
   return OpenS3Source(url, bucket, options, fake.client()).value();
 }
 
+// Opens "SCHEME://bucket/source" of a bucket.
+using OpenTree = std::shared_ptr<const Source> (*)(const FakeBucket& bucket);
+
+std::shared_ptr<const Source> OpenS3Tree(const FakeBucket& bucket) {
+  return OpenBucket(bucket, "s3://bucket/source", std::chrono::seconds(0));
+}
+
+std::shared_ptr<const Source> OpenGoogleTree(const FakeBucket& bucket) {
+  google::GoogleOptions google;
+  google.endpoint = "http://localhost";
+  google.variable = test::Variables({{"HOME", "/nonexistent"}});
+  const RemoteOptions options = {.trusts_looks_for = std::chrono::seconds(0),
+                                 .documents = {"zarr.json"}};
+  return google::OpenGoogleSource("gs://bucket/source", google, options, bucket.client())
+      .value();
+}
+
+std::shared_ptr<const Source> OpenAzureTree(const FakeBucket& bucket) {
+  azure::AzureOptions azure;
+  azure.endpoint = "http://localhost";
+  azure.variable = test::Variables(
+      {{"AZURE_STORAGE_ACCOUNT", "account"}, {"AZURE_STORAGE_KEY", "c2VjcmV0"}});
+  const RemoteOptions options = {.trusts_looks_for = std::chrono::seconds(0),
+                                 .documents = {"zarr.json"}};
+  return azure::OpenAzureSource("az://bucket/source", azure, options, bucket.client()).value();
+}
+
 // The top is a prefix; keys outside of it must never be seen.
-class S3Tree final : public Tree {
+class ObjectTree final : public Tree {
  public:
-  S3Tree() {
+  ObjectTree(FakeBucket::Kind kind, OpenTree open) : bucket_("bucket", kind) {
     bucket_.Put("secret", "outside");
     bucket_.Put("sourcex/b.bin", "outside");
+    source_ = open(bucket_);
   }
   const Source& source() const override { return *source_; }
   void Put(const std::string& path, const std::string& text) override {
@@ -51,16 +83,20 @@ class S3Tree final : public Tree {
 
  private:
   FakeBucket bucket_;
-  const std::shared_ptr<const Source> source_ =
-      OpenBucket(bucket_, "s3://bucket/source", std::chrono::seconds(0));
+  std::shared_ptr<const Source> source_;
 };
 
-INSTANTIATE_TEST_SUITE_P(S3, SourceConformanceTest,
-                         testing::Values(SourceKind{"S3",
-                                                    []() -> std::unique_ptr<Tree> {
-                                                      return std::make_unique<S3Tree>();
-                                                    }}),
-                         [](const auto& info) { return info.param.name; });
+template <FakeBucket::Kind kind, OpenTree open>
+std::unique_ptr<Tree> MakeTree() {
+  return std::make_unique<ObjectTree>(kind, open);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Object, SourceConformanceTest,
+    testing::Values(SourceKind{"S3", &MakeTree<FakeBucket::Kind::kS3, &OpenS3Tree>},
+                    SourceKind{"Google", &MakeTree<FakeBucket::Kind::kGoogle, &OpenGoogleTree>},
+                    SourceKind{"Azure", &MakeTree<FakeBucket::Kind::kAzure, &OpenAzureTree>}),
+    [](const auto& info) { return info.param.name; });
 
 class S3SourceTest : public ::testing::Test {
  protected:

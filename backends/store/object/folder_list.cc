@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/s3/folder_list.h"
+#include "backends/store/object/folder_list.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "backends/store/http/key_answer.h"
 #include "backends/store/http/url.h"
 
-namespace ndlfs::backends::s3 {
+namespace ndlfs::backends::object {
 namespace {
 
 // The name of a key or a prefix in its folder; empty for a name that no file can have.
@@ -26,11 +26,10 @@ struct Item {
 };
 
 // All that a page has, sorted by key, each key once.
-std::vector<Item> Sorted(KeyPage list, std::string_view folder) {
+std::vector<Item> Sorted(KeyPage list, std::string_view folder, const ListedInfo& info_of) {
   std::vector<Item> items;
   for (ListedKey& object : list.objects) {
-    ListedObject listed = {NameOf(object.key, folder), FileKind::kFile,
-                           ObjectInfo(object.etag, object.size, object.modified_ns)};
+    ListedObject listed = {NameOf(object.key, folder), FileKind::kFile, info_of(object)};
     if (object.key.ends_with('/')) listed.name.clear();
     items.push_back({std::move(object.key), std::move(listed)});
   }
@@ -72,9 +71,9 @@ void SortNames(std::vector<ListedObject>& names) {
 }  // namespace
 
 model::Result<ListPage> ToNamePage(KeyPage list, std::string_view folder,
-                                   const PageStart& start) {
+                                   const PageStart& start, const ListedInfo& info_of) {
   std::string token = std::move(list.next_token);
-  std::vector<Item> items = Sorted(std::move(list), folder);
+  std::vector<Item> items = Sorted(std::move(list), folder, info_of);
   if (!items.empty() && !start.token.empty() && items.front().key <= start.last_key) {
     return model::BadInput("the list goes back from {} to {}", model::Quote(start.last_key),
                            model::Quote(items.front().key));
@@ -128,4 +127,4 @@ ValueInfo ObjectInfo(std::string_view etag, uint64_t size, int64_t modified_ns) 
   return info;
 }
 
-}  // namespace ndlfs::backends::s3
+}  // namespace ndlfs::backends::object

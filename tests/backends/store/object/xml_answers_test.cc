@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/s3/answers.h"
+#include "backends/store/object/xml_answers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "tests/support/result.h"
 
-namespace ndlfs::backends::s3 {
+namespace ndlfs::backends::object {
 namespace {
 
 using model::ErrorCode;
@@ -125,22 +125,6 @@ TEST(S3ErrorAnswerTest, OfStsIsInsideAnotherElement) {
   EXPECT_EQ(error->code, "ExpiredTokenException");
 }
 
-TEST(S3AssumedRoleTest, KeysAndTime) {
-  const std::string begin =
-      "<AssumeRoleWithWebIdentityResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\">"
-      "<AssumeRoleWithWebIdentityResult><Credentials><SessionToken>t/oken</SessionToken>"
-      "<SecretAccessKey>secret</SecretAccessKey>";
-  const std::string end =
-      "<Expiration>2013-05-24T00:00:00Z</Expiration></Credentials>"
-      "</AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>";
-  const auto credentials = ParseAssumedRole(begin + "<AccessKeyId>key</AccessKeyId>" + end);
-  EXPECT_THAT(credentials,
-              test::IsOkAnd(testing::Eq(Credentials{"key", "secret", "t/oken", 1369353600})));
-  EXPECT_THAT(ParseAssumedRole(begin + end),
-              test::IsError(ErrorCode::kBadInput,
-                            AllOf(HasSubstr("no keys"), Not(HasSubstr("secret")))));
-}
-
 TEST(UtcTimeTest, OtherTextsAreNone) {
   EXPECT_EQ(ParseUtcTime("1970-01-01T00:00:01Z"), 1'000'000'000);
   for (const char* text : {"", "2013-05-24", "2013-13-24T00:00:00Z", "2013-05-24T00:00:00",
@@ -151,4 +135,4 @@ TEST(UtcTimeTest, OtherTextsAreNone) {
 }
 
 }  // namespace
-}  // namespace ndlfs::backends::s3
+}  // namespace ndlfs::backends::object

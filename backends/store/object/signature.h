@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Signature version 4 of AWS, as S3 and STS take it: a request carries headers that prove that
-// its sender has a secret key.
+// Signature version 4, as S3 and STS take it, and Google with words of its own: a request
+// carries headers that prove that its sender has a secret key.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "backends/store/http/http_message.h"
 
-namespace ndlfs::backends::s3 {
+namespace ndlfs::backends::object {
 
 // The keys of a signature. Secret: `secret_key` and `session_token` must not get into messages,
 // logs or control files.
@@ -22,10 +22,20 @@ struct Credentials {
   bool operator==(const Credentials&) const = default;
 };
 
+// The words in which a provider has this signature.
+struct SignatureWords {
+  std::string_view prefix;   // of names: "AWS4"
+  std::string_view end;      // of the scope: "aws4_request"
+  std::string_view headers;  // the beginning of names of headers: "x-amz-"
+};
+inline constexpr SignatureWords kAwsWords = {"AWS4", "aws4_request", "x-amz-"};
+inline constexpr SignatureWords kGoogleWords = {"GOOG4", "goog4_request", "x-goog-"};
+
 // The places for which a signature is valid.
 struct SigningScope {
   std::string region = {};     // "us-east-1"
-  std::string service = "s3";  // "sts"
+  std::string service = "s3";  // "sts"; "storage" of Google
+  SignatureWords words = kAwsWords;
 };
 
 // A request as it goes to the server.
@@ -45,9 +55,10 @@ struct RequestToSign {
 };
 
 // The headers to add to the request, with lower-case names: "authorization", "x-amz-date", for
-// S3 "x-amz-content-sha256", and with a session token "x-amz-security-token". `time_s` is the
-// time of the request in seconds since 1970; servers refuse a time that is off by 15 minutes.
+// stores "x-amz-content-sha256", and with a session token "x-amz-security-token". `time_s` is
+// the time of the request in seconds since 1970; servers refuse a time that is off by 15
+// minutes.
 HttpHeaders Sign(const RequestToSign& request, const Credentials& credentials,
                  const SigningScope& scope, int64_t time_s);
 
-}  // namespace ndlfs::backends::s3
+}  // namespace ndlfs::backends::object

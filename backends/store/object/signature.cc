@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/s3/signature.h"
+#include "backends/store/object/signature.h"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
@@ -11,10 +11,8 @@
 #include <utility>
 #include <vector>
 
-namespace ndlfs::backends::s3 {
+namespace ndlfs::backends::object {
 namespace {
-
-constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
 using Digest = std::array<unsigned char, 32>;
 
@@ -97,10 +95,10 @@ std::string TimeText(int64_t time_s) {
 
 Digest SigningKey(const Credentials& credentials, std::string_view day,
                   const SigningScope& scope) {
-  Digest key = HmacSha256("AWS4" + credentials.secret_key, day);
+  Digest key = HmacSha256(std::string(scope.words.prefix) + credentials.secret_key, day);
   key = HmacSha256(TextOf(key), scope.region);
   key = HmacSha256(TextOf(key), scope.service);
-  return HmacSha256(TextOf(key), "aws4_request");
+  return HmacSha256(TextOf(key), scope.words.end);
 }
 
 // All headers that are signed, sorted by name, and their names in one line.
@@ -131,10 +129,14 @@ HttpHeaders Sign(const RequestToSign& request, const Credentials& credentials,
   const std::string time = TimeText(time_s);
   const std::string_view day = std::string_view(time).substr(0, 8);
   const std::string body_hash = Hex(Sha256(request.body));
-  HttpHeaders added = {{"x-amz-date", time}};
-  if (scope.service == "s3") added.push_back({"x-amz-content-sha256", body_hash});
+  const std::string begin(scope.words.headers);
+  const std::string algorithm = fmt::format("{}-HMAC-SHA256", scope.words.prefix);
+  HttpHeaders added = {{begin + "date", time}};
+  if (scope.service == "s3" || scope.service == "storage") {
+    added.push_back({begin + "content-sha256", body_hash});
+  }
   if (!credentials.session_token.empty()) {
-    added.push_back({"x-amz-security-token", credentials.session_token});
+    added.push_back({begin + "security-token", credentials.session_token});
   }
   HttpHeaders all = request.headers;
   all.push_back({"host", std::string(request.host)});
@@ -144,15 +146,14 @@ HttpHeaders Sign(const RequestToSign& request, const Credentials& credentials,
       "{}\n{}\n{}\n{}\n{}\n{}", request.method, request.path.empty() ? "/" : request.path,
       CanonicalQuery(request.query), headers.lines, headers.names, body_hash);
   const std::string where =
-      fmt::format("{}/{}/{}/aws4_request", day, scope.region, scope.service);
+      fmt::format("{}/{}/{}/{}", day, scope.region, scope.service, scope.words.end);
   const std::string to_sign =
-      fmt::format("{}\n{}\n{}\n{}", kAlgorithm, time, where, Hex(Sha256(canonical)));
+      fmt::format("{}\n{}\n{}\n{}", algorithm, time, where, Hex(Sha256(canonical)));
   const Digest signature = HmacSha256(TextOf(SigningKey(credentials, day, scope)), to_sign);
-  added.push_back(
-      {"authorization",
-       fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}", kAlgorithm,
-                   credentials.access_key, where, headers.names, Hex(signature))});
+  added.push_back({"authorization",
+                   fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}", algorithm,
+                               credentials.access_key, where, headers.names, Hex(signature))});
   return added;
 }
 
-}  // namespace ndlfs::backends::s3
+}  // namespace ndlfs::backends::object

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/s3/folder_list.h"
+#include "backends/store/object/folder_list.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/support/result.h"
 
-namespace ndlfs::backends::s3 {
+namespace ndlfs::backends::object {
 namespace {
 
 using model::ErrorCode;
@@ -26,6 +28,11 @@ KeyPage Page(const std::vector<std::string>& keys, const std::vector<std::string
   return page;
 }
 
+model::Result<ListPage> NamePage(KeyPage list, std::string_view folder,
+                                 const PageStart& start) {
+  return ToNamePage(std::move(list), folder, start, InfoByTag);
+}
+
 // "name", "name/" of a directory, "name?" of what is not known yet.
 std::vector<std::string> Names(const ListPage& page) {
   std::vector<std::string> names;
@@ -38,51 +45,51 @@ std::vector<std::string> Names(const ListPage& page) {
   return names;
 }
 
-TEST(S3FolderListTest, NamesBelowTheFolder) {
-  EXPECT_THAT(Names(ToNamePage(Page({"d/b", "d/a"}, {"d/c/"}), "d/", {}).value()),
+TEST(FolderListTest, NamesBelowTheFolder) {
+  EXPECT_THAT(Names(NamePage(Page({"d/b", "d/a"}, {"d/c/"}), "d/", {}).value()),
               ElementsAre("a", "b", "c/"));
 }
 
-TEST(S3FolderListTest, AMarkerAloneShowsThatThereIsADirectory) {
-  EXPECT_TRUE(ToNamePage(Page({"d/"}, {}), "d/", {})->is_directory);
-  EXPECT_FALSE(ToNamePage(Page({}, {}), "d/", {})->is_directory);
+TEST(FolderListTest, AMarkerAloneShowsThatThereIsADirectory) {
+  EXPECT_TRUE(NamePage(Page({"d/"}, {}), "d/", {})->is_directory);
+  EXPECT_FALSE(NamePage(Page({}, {}), "d/", {})->is_directory);
 }
 
-TEST(S3FolderListTest, NamesThatNoFileHasAreLeftOut) {
-  const auto page = ToNamePage(Page({"d/", "d/.", "d/..", std::string("d/a\0b", 5), "d/ok"},
-                                    {"d//", "d/./", "d/../", "d/x/"}),
-                               "d/", {});
+TEST(FolderListTest, NamesThatNoFileHasAreLeftOut) {
+  const auto page = NamePage(Page({"d/", "d/.", "d/..", std::string("d/a\0b", 5), "d/ok"},
+                                  {"d//", "d/./", "d/../", "d/x/"}),
+                             "d/", {});
   EXPECT_THAT(Names(page.value()), ElementsAre("ok", "x/"));
 }
 
-TEST(S3FolderListTest, TheSameKeyTwiceIsOneName) {
-  EXPECT_THAT(Names(ToNamePage(Page({"a", "a", "a"}, {"b/", "b/"}), "", {}).value()),
+TEST(FolderListTest, TheSameKeyTwiceIsOneName) {
+  EXPECT_THAT(Names(NamePage(Page({"a", "a", "a"}, {"b/", "b/"}), "", {}).value()),
               ElementsAre("a", "b/"));
 }
 
-TEST(S3FolderListTest, PrefixHidesTheObjectOfItsName) {
-  EXPECT_THAT(Names(ToNamePage(Page({"a", "a.b"}, {"a/"}), "", {}).value()),
+TEST(FolderListTest, PrefixHidesTheObjectOfItsName) {
+  EXPECT_THAT(Names(NamePage(Page({"a", "a.b"}, {"a/"}), "", {}).value()),
               ElementsAre("a/", "a.b"));
 }
 
-TEST(S3FolderListTest, KindIsOpenWhereThePrefixMayComeOnTheNextPage) {
-  const auto first = ToNamePage(Page({"a", "a-b", "a.b"}, {}, "t"), "", {}).value();
+TEST(FolderListTest, KindIsOpenWhereThePrefixMayComeOnTheNextPage) {
+  const auto first = NamePage(Page({"a", "a-b", "a.b"}, {}, "t"), "", {}).value();
   EXPECT_THAT(Names(first), ElementsAre("a?", "a-b", "a.b?"));
   ASSERT_TRUE(first.next);
-  const auto second = ToNamePage(Page({"b"}, {"a/"}), "", *first.next).value();
+  const auto second = NamePage(Page({"b"}, {"a/"}), "", *first.next).value();
   EXPECT_THAT(Names(second), ElementsAre("b"));
-  const auto third = ToNamePage(Page({"b"}, {}, "u"), "", *first.next).value();
+  const auto third = NamePage(Page({"b"}, {}, "u"), "", *first.next).value();
   EXPECT_THAT(third.next->open_names, ElementsAre("b"));
 }
 
-TEST(S3FolderListTest, PageThatGoesBackIsRefused) {
+TEST(FolderListTest, PageThatGoesBackIsRefused) {
   const PageStart start = {"t", "m", {}};
-  EXPECT_THAT(ToNamePage(Page({"m"}, {}), "", start),
+  EXPECT_THAT(NamePage(Page({"m"}, {}), "", start),
               test::IsError(ErrorCode::kBadInput, HasSubstr("goes back from \"m\" to \"m\"")));
-  EXPECT_THAT(ToNamePage(Page({"z"}, {"a/"}), "", start),
+  EXPECT_THAT(NamePage(Page({"z"}, {"a/"}), "", start),
               test::IsError(ErrorCode::kBadInput, HasSubstr("goes back")));
-  EXPECT_THAT(ToNamePage(Page({}, {}), "", start), test::IsOk());
+  EXPECT_THAT(NamePage(Page({}, {}), "", start), test::IsOk());
 }
 
 }  // namespace
-}  // namespace ndlfs::backends::s3
+}  // namespace ndlfs::backends::object

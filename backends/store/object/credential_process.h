@@ -8,7 +8,7 @@
 
 #include "model/error.h"
 
-namespace ndlfs::backends::s3 {
+namespace ndlfs::backends::object {
 
 // The words of a command line, by the rules of a shell for blanks, quotes and backslashes;
 // nothing else is special. nullopt if a quote is not closed.
@@ -19,4 +19,4 @@ std::optional<std::vector<std::string>> SplitCommand(std::string_view command);
 // standard error goes where the standard error of this process goes.
 model::Result<std::string> RunCredentialProcess(std::string_view command);
 
-}  // namespace ndlfs::backends::s3
+}  // namespace ndlfs::backends::object

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/s3/credential_process.h"
+#include "backends/store/object/credential_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 
 extern char** environ;
 
-namespace ndlfs::backends::s3 {
+namespace ndlfs::backends::object {
 namespace {
 
 constexpr size_t kLargestOutput = 64 << 10;
@@ -119,4 +119,4 @@ model::Result<std::string> RunCredentialProcess(std::string_view command) {
   return text;
 }
 
-}  // namespace ndlfs::backends::s3
+}  // namespace ndlfs::backends::object

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The XML documents in which S3 and STS answer.
+// The XML documents in which S3, and stores that speak its protocol, answer.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/store/s3/signature.h"
 #include "model/error.h"
 
-namespace ndlfs::backends::s3 {
+namespace ndlfs::backends::object {
 
 // An object, as a list tells about it.
 struct ListedKey {
   std::string key;
-  uint64_t size = 0;        // bytes
-  std::string etag;         // with its quotes, as in the header
-  int64_t modified_ns = 0;  // since 1970; 0: not told
+  uint64_t size = 0;         // bytes
+  std::string etag;          // with its quotes, as in the header
+  int64_t modified_ns = 0;   // since 1970; 0: not told
+  std::string version = {};  // a number that tells versions apart (Google); empty: not told
 };
 
 // One page of an answer to ListObjectsV2.
@@ -44,10 +44,7 @@ struct ErrorAnswer {
 // nullopt if the body is no error document.
 std::optional<ErrorAnswer> ParseErrorAnswer(std::string_view document);
 
-// Credentials out of the answer to AssumeRoleWithWebIdentity. Messages do not quote the answer.
-model::Result<Credentials> ParseAssumedRole(std::string_view document);
-
 // "2013-05-24T10:20:30.000Z" in nanoseconds since 1970; nullopt for other texts.
 std::optional<int64_t> ParseUtcTime(std::string_view text);
 
-}  // namespace ndlfs::backends::s3
+}  // namespace ndlfs::backends::object

@@ -2,7 +2,7 @@
 //
 // The examples that AWS publishes: "Signature Calculations for the Authorization Header" in the
 // manual of S3, and the test suite of signature version 4.
-#include "backends/store/s3/signature.h"
+#include "backends/store/object/signature.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace ndlfs::backends::s3 {
+namespace ndlfs::backends::object {
 namespace {
 
 using ::testing::EndsWith;
@@ -122,4 +122,4 @@ TEST(S3SignatureTest, SecretKeyIsInNoHeader) {
 }
 
 }  // namespace
-}  // namespace ndlfs::backends::s3
+}  // namespace ndlfs::backends::object

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/error.h"
+
+namespace ndlfs::backends::google {
+
+// The key of a service account. `private_key` is secret.
+struct ServiceAccount {
+  std::string email;
+  std::string key_id;       // may be empty
+  std::string private_key;  // PEM, not encrypted
+};
+
+// A token that the account signs for itself (RFC 7519, RS256): it is valid from `now_s` for
+// `life_s` seconds, an hour at most, and lets its holder do what the account may do with
+// storage. kBadInput if the key is none; the message does not quote it.
+model::Result<std::string> SignToken(const ServiceAccount& account, int64_t now_s,
+                                     int64_t life_s);
+
+}  // namespace ndlfs::backends::google

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backends/store/http/object_service.h"
+#include "backends/store/object/xml_answers.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::object {
+
+// The facts about an object that a list shows; nullopt if it tells other facts than reading.
+using ListedInfo = std::function<std::optional<ValueInfo>(const ListedKey& listed)>;
+
+// Makes a page of names out of the answer. Leaves out names that no file can have ("", ".",
+// "..", or with a NUL), and objects that stand for folders themselves ("folder/"). A prefix is
+// a directory, even if there is an object of the same name. No name is on two pages: a server
+// that goes back in the order is an error, which bounds the memory for a list of any length.
+model::Result<ListPage> ToNamePage(KeyPage list, std::string_view folder,
+                                   const PageStart& start, const ListedInfo& info_of);
+
+// The facts about an object with these headers. Its generation is the ETag if there is a strong
+// one, else its size and time.
+ValueInfo ObjectInfo(std::string_view etag, uint64_t size, int64_t modified_ns);
+
+// ObjectInfo() of an object that a list shows.
+inline std::optional<ValueInfo> InfoByTag(const ListedKey& listed) {
+  return ObjectInfo(listed.etag, listed.size, listed.modified_ns);
+}
+
+// The query with which a bucket of S3 lists the names directly below `folder`, which is empty
+// or ends in '/', from `start` on; percent-encoded.
+std::string ListQuery(std::string_view folder, const PageStart& start, unsigned most_names);
+
+}  // namespace ndlfs::backends::object

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""Mounts of az:// URLs, behind a server that speaks the Blob protocol and verifies keys, signatures and tokens."""
+import os
+import shutil
+
+import numpy
+import zarr2 as zarr
+
+import harness
+from azure_stub import ACCOUNT, ACCOUNT_KEY, ASSERTION, CLIENT_SECRET, AzureStub
+from s3_stub import Directory
+
+SHAPE, CHUNKS = (4, 100, 1000), (1, 100, 1000)
+
+
+def values(seed=1):
+    return numpy.random.default_rng(seed).integers(0, 1 << 60, SHAPE)
+
+
+class AzureTestCase(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.source = os.path.join(self.scratch, "source")
+        os.mkdir(self.source)
+        self.stub = self.enterContext(AzureStub(Directory(self.source)))
+        before = dict(os.environ)
+        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
+        os.environ.clear()
+        os.environ.update(self.stub.environment())
+
+    def write_store(self, name="a.zarr", seed=1):
+        path = os.path.join(self.source, name)
+        group = zarr.open_group(path, mode="w")
+        group.create_dataset("t", data=values(seed), chunks=CHUNKS, compressor=None)
+        group.create_dataset("small", data=numpy.arange(10), chunks=3)
+        zarr.consolidate_metadata(path)
+        return path
+
+    def mount(self, url="az://bucket", *options):
+        return super().mount(url, "--endpoint", self.stub.url, *options)
+
+    def assert_reads(self, mount, expected, store="a.zarr"):
+        numpy.testing.assert_array_equal(numpy.load(mount.join(store, "t", "data.npy")), expected)
+
+    def refused(self, *options, url="az://bucket/a.zarr"):
+        point = os.path.join(self.scratch, "point")
+        os.makedirs(point, exist_ok=True)
+        result = harness.run(harness.BINARY, "mount", url, point, "--endpoint", self.stub.url, "--timeout=20", *options)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        for secret in (ACCOUNT_KEY, CLIENT_SECRET, ASSERTION, "sig=", "given"):
+            self.assertNotIn(secret, result.stdout + result.stderr)
+        return result.stderr
+
+
+class TreeTest(AzureTestCase):
+    def setUp(self):
+        super().setUp()
+        self.stub.public = "container"
+
+    def test_shows_what_a_local_mount_shows(self):
+        os.makedirs(os.path.join(self.source, "d/e"))
+        zarr.open_group(os.path.join(self.source, "d/e/b b+%41ä.zarr"), mode="w").create_dataset(
+            "g/x", data=numpy.arange(10), chunks=3)
+        harness.write(os.path.join(self.source, "notes #1?&=.txt"), b"hello")
+        os.mkdir(os.path.join(self.source, "hierarchical"))
+        self.stub.folders = {"hierarchical"}
+        self.stub.page = 3
+        with harness.Mount(self.source) as local:
+            expected = {name: digest for name, digest in harness.digests(local.path).items()
+                        if not name.endswith((".ndl.yaml", ".html", ".h5"))}
+            names = harness.walk(local.path)
+        mount = self.mount()
+        self.assertEqual(harness.walk(mount.path), names)
+        shown = harness.digests(mount.path)
+        self.assertEqual({name: shown[name] for name in expected}, expected)
+
+    def test_first_listing_of_a_consolidated_store_costs_three_requests(self):
+        self.write_store()
+        mount = self.mount("az://bucket/a.zarr")
+        self.stub.take_requests()
+        self.assertLessEqual({"t", "small"}, set(os.listdir(mount.path)))
+        self.assertLessEqual(len(self.stub.take_requests()), 3)
+
+    def test_stores_are_found_by_name_where_nobody_may_list(self):
+        self.write_store()
+        self.stub.public = "blob"
+        self.assert_reads(self.mount(), values())
+
+    def test_a_changed_blob_is_shown_and_never_mixed(self):
+        self.write_store()
+        mount = self.mount("az://bucket", "--revalidate", "0.1")
+        self.assert_reads(mount, values())
+        shutil.rmtree(os.path.join(self.source, "a.zarr"))
+        self.write_store(seed=2)
+
+        def shows_new():
+            try:
+                return harness.read(mount.path, "a.zarr/t/data.raw") == values(2).tobytes()
+            except OSError:
+                return False
+        harness.wait_until(shows_new, "the new content")
+
+
+class CredentialsTest(AzureTestCase):
+    def setUp(self):
+        super().setUp()
+        self.write_store()
+
+    def test_shared_key_signs_all_requests(self):
+        os.environ["AZURE_STORAGE_KEY"] = ACCOUNT_KEY
+        harness.write(os.path.join(self.source, "d e+%41ä.txt"), b"hello")
+        self.stub.page = 1
+        self.stub.clock_offset = 3600
+        mount = self.mount()
+        self.assertEqual(harness.read(mount.path, "d e+%41ä.txt"), b"hello")
+        self.assert_reads(mount, values())
+
+    def test_connection_string(self):
+        del os.environ["AZURE_STORAGE_ACCOUNT"]
+        os.environ["AZURE_STORAGE_CONNECTION_STRING"] = \
+            f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={ACCOUNT_KEY};BlobEndpoint={self.stub.url};"
+        self.assertIn("small", self.run_ok(harness.BINARY, "describe", "az://bucket/a.zarr"))
+        sas, _ = self.stub.new_sas()
+        os.environ["AZURE_STORAGE_CONNECTION_STRING"] = f"BlobEndpoint={self.stub.url};SharedAccessSignature={sas}"
+        self.assertIn("small", self.run_ok(harness.BINARY, "describe", "az://bucket/a.zarr"))
+
+    def test_signature_of_the_environment_and_of_a_file(self):
+        os.environ["AZURE_STORAGE_SAS_TOKEN"], _ = self.stub.new_sas()
+        self.assert_reads(self.mount(), values())
+        del os.environ["AZURE_STORAGE_SAS_TOKEN"]
+        token = os.path.join(self.scratch, "token")
+        harness.write(token, self.stub.new_sas()[0])
+        mount = self.mount("az://bucket", "--token-file", token)
+        self.assertIn("a.zarr", os.listdir(mount.path))
+        self.stub.signatures.clear()
+        harness.write(token, self.stub.new_sas()[0])
+        self.assert_reads(mount, values())
+
+    def read_while_secrets_end(self):
+        """All chunks, while the secret ends once."""
+        mount = self.mount("az://bucket", "--revalidate", "0")
+        self.assertIn("a.zarr", os.listdir(mount.path))
+        self.assertEqual(self.stub.given, 1)
+
+        def ends_secrets(request):
+            if "/t/2.0.0" in request.key and self.stub.given == 1:
+                self.stub.tokens.clear()
+                self.stub.signatures.clear()
+        self.stub.fault = ends_secrets
+        self.assert_reads(mount, values())
+        self.assertEqual(self.stub.given, 2)
+
+    def test_signatures_of_a_server_are_renewed_in_the_middle_of_a_read(self):
+        os.environ["PC_SDK_SAS_URL"] = self.stub.top + "/sas"
+        self.read_while_secrets_end()
+
+    def test_tokens_of_an_application_are_renewed_in_the_middle_of_a_read(self):
+        os.environ.update({"AZURE_TENANT_ID": "tenant", "AZURE_CLIENT_ID": "client", "AZURE_CLIENT_SECRET": CLIENT_SECRET,
+                           "AZURE_AUTHORITY_HOST": self.stub.top})
+        self.read_while_secrets_end()
+
+    def test_federated_token(self):
+        token = os.path.join(self.scratch, "federated")
+        harness.write(token, ASSERTION + "\n")
+        os.environ.update({"AZURE_TENANT_ID": "tenant", "AZURE_CLIENT_ID": "client", "AZURE_FEDERATED_TOKEN_FILE": token,
+                           "AZURE_AUTHORITY_HOST": self.stub.top})
+        self.assert_reads(self.mount(), values())
+
+    def test_managed_identity_only_where_the_user_asks_for_it(self):
+        os.environ.update({"IDENTITY_ENDPOINT": self.stub.top + "/identity", "IDENTITY_HEADER": "identity"})
+        self.assertIn("asked without credentials", self.refused())
+        self.assertEqual(self.stub.given, 0)
+        os.environ["AZCOPY_AUTO_LOGIN_TYPE"] = "MSI"
+        self.assert_reads(self.mount(), values())
+        self.assertEqual(self.stub.given, 1)
+
+    def test_one_line_says_what_is_wrong(self):
+        os.environ["AZURE_STORAGE_KEY"] = ACCOUNT_KEY[4:]
+        self.assertIn("AuthenticationFailed (so the stub says): the key", self.refused())
+        os.environ["AZURE_STORAGE_KEY"] = ACCOUNT_KEY + "?"
+        self.assertIn("is not base64", self.refused())
+        os.environ["AZURE_STORAGE_KEY"] = ACCOUNT_KEY
+        self.assertIn("there is no such container", self.refused(url="az://another"))
+        self.assertIn("is not the name of a container", self.refused(url="az://UPPER"))
+        self.assertIn("is not a host of Azure", self.refused(url="abfs://bucket@example.org/x"))
+        del os.environ["AZURE_STORAGE_KEY"]
+        self.stub.life = -60
+        os.environ["AZURE_STORAGE_SAS_TOKEN"], end = self.stub.new_sas()
+        self.assertIn("has ended at " + end, self.refused())
+        del os.environ["AZURE_STORAGE_SAS_TOKEN"]
+        os.environ["PC_SDK_SAS_URL"] = self.stub.top + "/sas/other"
+        self.assertIn("status 404", self.refused())
+        os.environ["PC_SDK_SAS_URL"] = "http://example.org/sas"
+        self.assertIn("is not https", self.refused())
+        del os.environ["PC_SDK_SAS_URL"]
+        os.environ.update({"AZURE_CLIENT_SECRET": CLIENT_SECRET, "AZURE_AUTHORITY_HOST": self.stub.top})
+        self.assertIn("AZURE_TENANT_ID is not set", self.refused())
+        os.environ.update({"AZURE_TENANT_ID": "tenant", "AZURE_CLIENT_ID": "other"})
+        self.assertIn("invalid_client", self.refused())
+        self.assertIn("AZURE_STORAGE_ACCOUNT", self.refused_without_account())
+
+    def refused_without_account(self):
+        del os.environ["AZURE_STORAGE_ACCOUNT"]
+        result = harness.run(harness.BINARY, "describe", "az://bucket/a.zarr")
+        self.assertNotEqual(result.returncode, 0)
+        return result.stderr
+
+
+if __name__ == "__main__":
+    harness.main()
