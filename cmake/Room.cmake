@@ -22,7 +22,7 @@ function(ndlfs_room name)
   endif()
   ndlfs_precompile(ndlfs_${name} room)
   # Of fs/, the fuzz targets link only what reads requests.
-  if(NDLFS_BUILD_FUZZERS AND (name STREQUAL http_parse OR
+  if(NDLFS_BUILD_FUZZERS AND (name MATCHES "^(dap_parse|http_parse)$" OR
      NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/fs/"))
     ndlfs_fuzzed_flags(ndlfs_${name})
   endif()

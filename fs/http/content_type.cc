@@ -11,7 +11,7 @@ namespace {
 
 // Texts of the tree are UTF-8. `netcdf` and `hdf5` are what servers of such files send,
 // although nobody has registered them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kTypes = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kTypes = {{
     {".html", "text/html; charset=utf-8"},
     {".txt", "text/plain; charset=utf-8"},
     {".yaml", "text/plain; charset=utf-8"},
@@ -21,6 +21,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kTypes =
     {".mhd", "text/plain; charset=utf-8"},
     {".ctl", "text/plain; charset=utf-8"},
     {".bov", "text/plain; charset=utf-8"},
+    {".dds", "text/plain; charset=utf-8"},
+    {".das", "text/plain; charset=utf-8"},
     {".cdl", "text/plain; charset=utf-8"},
     {"/metrics", "text/plain; version=0.0.4; charset=utf-8"},
     {".csv", "text/csv; charset=utf-8"},

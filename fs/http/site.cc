@@ -7,6 +7,7 @@
 
 #include "backends/base/percent_encoding.h"
 #include "fs/http/content_type.h"
+#include "fs/http/dap_target.h"
 #include "fs/http/found_node.h"
 #include "fs/http/listing.h"
 #include "fs/http/webdav.h"
@@ -211,7 +212,7 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
   if (!names.empty() && IsAskedByHabit(names.back())) {
     return model::NotFound("{}", names.back());
   }
-  NDLFS_TRY(const TreeNodePtr node, FindNodeAt(root_, names));
+  NDLFS_TRY(const TreeNodePtr node, FindNode(request.target));
   const TreeNode::Cost cost = node->StatCost();
   const Lane needed = cost == TreeNode::Cost::kNothing ? lane
                       : cost == TreeNode::Cost::kScan  ? Lane::kScan
@@ -222,6 +223,18 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
   if (IsDirectory(attributes)) return AnswerDirectory(request, node);
   if (names.empty() || request.target.ends_in_slash) return model::NotFound("no directory");
   return AnswerFile(request, *node);
+}
+
+Result<TreeNodePtr> Site::FindNode(const RequestTarget& target) const {
+  const auto dap = FindDapTarget(target);
+  if (!dap) return FindNodeAt(root_, target.names);
+  // A file of that name in the source comes first.
+  if (target.query.empty()) {
+    auto found = FindNodeAt(root_, target.names);
+    if (found || found.error().code() != model::ErrorCode::kNotFound) return found;
+  }
+  NDLFS_TRY(const auto group, FindNodeAt(root_, dap->folder));
+  return group->Lookup(dap->name);
 }
 
 Result<HttpReply> Site::AnswerDirectory(const HttpRequest& request,
@@ -292,6 +305,10 @@ Result<HttpReply> Site::AnswerFile(const HttpRequest& request, TreeNode& node) c
       break;
   }
   const std::string type = ContentTypeOf(request.target.names.back());
+  if (const auto dap = FindDapTarget(request.target)) {
+    reply.fields.emplace_back("XDAP", "2.0");
+    reply.fields.emplace_back("Content-Description", dap->description);
+  }
   reply.file = opened.handle;
   if (opened.size_unknown) {
     reply.fields.emplace_back("Content-Type", type);

@@ -55,6 +55,7 @@ class Site {
   using Answered = model::Result<std::variant<HttpReply, Lane>>;
 
   Answered Try(const HttpRequest& request, Lane lane) const;
+  model::Result<TreeNodePtr> FindNode(const RequestTarget& target) const;
   model::Result<HttpReply> AnswerDirectory(const HttpRequest& request,
                                            const TreeNodePtr& node) const;
   model::Result<HttpReply> AnswerPropfind(const HttpRequest& request, const TreeNodePtr& node,
