@@ -44,17 +44,25 @@ foreach(name mount.ndlfs mount.fuse.ndlfs)
 endforeach()
 
 set(NDLFS_UNIT_DIR lib/systemd/system CACHE STRING "Where systemd looks for units")
-# The unit names the program, which is where `cmake --install --prefix` puts it.
+set(serve_unit "")
+if(NDLFS_WITH_SERVE)
+  set(serve_unit ";ndlfs-serve@.service")
+  install(FILES packaging/systemd/ndlfs-serve@.socket DESTINATION ${NDLFS_UNIT_DIR})
+endif()
+# The units name the program, which is where `cmake --install --prefix` puts it.
 install(CODE "
-  set(unit \"${PROJECT_SOURCE_DIR}/packaging/systemd/ndlfs@.service.in\")
+  set(units \"ndlfs@.service${serve_unit}\")
+  set(unit_sources \"${PROJECT_SOURCE_DIR}/packaging/systemd\")
   set(unit_dir \"${NDLFS_UNIT_DIR}\")
   set(bindir \"${CMAKE_INSTALL_BINDIR}\")")
 install(CODE [[
   cmake_path(ABSOLUTE_PATH bindir BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
   cmake_path(ABSOLUTE_PATH unit_dir BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
   set(NDLFS_PROGRAM "${bindir}/ndlfs")
-  configure_file("${unit}" "$ENV{DESTDIR}${unit_dir}/ndlfs@.service" @ONLY)
-  message(STATUS "Installing: $ENV{DESTDIR}${unit_dir}/ndlfs@.service")
+  foreach(unit ${units})
+    configure_file("${unit_sources}/${unit}.in" "$ENV{DESTDIR}${unit_dir}/${unit}" @ONLY)
+    message(STATUS "Installing: $ENV{DESTDIR}${unit_dir}/${unit}")
+  endforeach()
 ]])
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES

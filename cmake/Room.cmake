@@ -21,8 +21,9 @@ function(ndlfs_room name)
     target_compile_options(ndlfs_${name} PRIVATE -O1)
   endif()
   ndlfs_precompile(ndlfs_${name} room)
-  # The fuzz targets link nothing of fs/.
-  if(NDLFS_BUILD_FUZZERS AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/fs/")
+  # Of fs/, the fuzz targets link only what reads requests.
+  if(NDLFS_BUILD_FUZZERS AND (name MATCHES "^(dap_parse|http_parse)$" OR
+     NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/fs/"))
     ndlfs_fuzzed_flags(ndlfs_${name})
   endif()
 endfunction()

@@ -22,6 +22,7 @@ build_packages=(
   liblzo2-dev libopenjp2-7-dev libpng-dev libsnappy-dev libutf8proc-dev libxxhash-dev libzfp-dev libzstd-dev zlib1g-dev
   libcap-ng-dev libexpat1-dev libseccomp-dev
   libcurl4-openssl-dev libssl-dev
+  libmicrohttpd-dev
 )
 # cmake looks for these where it configures the tests, too.
 configured_packages=(libgtest-dev libgmock-dev python3-minimal)

@@ -25,9 +25,9 @@ namespace {
 
 // The list of commands, in the order of --help.
 constexpr std::array kCommands = {
-    &kMountCommand, &kUmountCommand, &kRunCommand,        &kDescribeCommand, &kCatCommand,
-    &kCheckCommand, &kDigestCommand, &kDiffCommand,       &kWarmCommand,     &kValidateCommand,
-    &kJoinCommand,  &kStatsCommand,  &kCompletionCommand,
+    &kMountCommand,    &kUmountCommand, &kRunCommand,    &kServeCommand,      &kDescribeCommand,
+    &kCatCommand,      &kCheckCommand,  &kDigestCommand, &kDiffCommand,       &kWarmCommand,
+    &kValidateCommand, &kJoinCommand,   &kStatsCommand,  &kCompletionCommand,
 };
 
 constexpr int kFailed = 1;

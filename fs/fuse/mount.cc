@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fs/fuse/mount.h"
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,10 +10,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "backends/store/local/crossing.h"
@@ -25,13 +22,9 @@
 #include "fs/fuse/session.h"
 #include "fs/serve/daemonize.h"
 #include "fs/serve/logging.h"
-#include "fs/serve/open_source.h"
+#include "fs/serve/served_tree.h"
 #include "fs/serve/service.h"
 #include "fs/serve/signals_blocked.h"
-#include "fs/serve/statistics.h"
-#include "fs/tree/control_tree.h"
-#include "fs/tree/document.h"
-#include "fs/tree/mount_context.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -39,25 +32,10 @@ namespace {
 using backends::Source;
 using model::BadInput;
 
-// No system keeps a name for longer, and more would not fit into a clock.
-constexpr double kLongestRevalidation = 365.0 * 24 * 60 * 60;
-
-constexpr double kLongestTimeout = kLongestRevalidation;
-
-Freshness FreshnessOf(const MountOptions& options) {
-  if (options.immutable) return Freshness(std::nullopt);
-  const double seconds = std::clamp(options.revalidate_seconds, 0.0, kLongestRevalidation);
-  return Freshness(
-      std::chrono::duration_cast<Freshness::Duration>(std::chrono::duration<double>(seconds)));
-}
-
 // Threads in addition to those that read. Such a thread answers requests that take no time, or
 // should take none. More of them would slow down all readers, because each request then wakes
 // another thread: see tests/bench/RESULTS.md.
 constexpr unsigned kSpareThreads = 1;
-
-// Requests that wait for a slow source have a thread each.
-constexpr unsigned kLeastWaiting = 64;
 
 // The seconds after which the kernel ends a mount that has not answered a request; 0: never.
 unsigned SecondsOfKernel() {
@@ -70,104 +48,33 @@ unsigned SecondsOfKernel() {
   return least;
 }
 
-std::chrono::milliseconds AnswerWithin(const MountOptions& options) {
-  double seconds = std::clamp(options.timeout_seconds, 0.0, kLongestTimeout);
-  if (const unsigned most = SecondsOfKernel(); most != 0) {
-    // Some time for the request to get here, and for the answer to get back.
-    const double sooner = most * 0.8;
-    if (seconds == 0 || seconds > sooner) {
-      LogInfo(fmt::format("requests fail after {} s, because the kernel ends mounts after {} s",
-                          sooner, most));
-      seconds = sooner;
-    }
-  }
-  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+// The kernel may end the mount before `options` give a request up.
+std::chrono::milliseconds AnswerBeforeKernel(const MountOptions& options) {
+  const std::chrono::milliseconds within = AnswerWithin(options);
+  const unsigned most = SecondsOfKernel();
+  if (most == 0) return within;
+  // Some time for the request to get here, and for the answer to get back.
+  const std::chrono::milliseconds sooner(most * 800);
+  if (within.count() != 0 && within <= sooner) return within;
+  LogInfo(fmt::format("requests fail after {} s, because the kernel ends mounts after {} s",
+                      most * 0.8, most));
+  return sooner;
 }
 
-unsigned ThreadsOf(const MountOptions& options) {
-  return options.threads != 0 ? options.threads
-                              : std::max(2u, std::thread::hardware_concurrency());
-}
-
-// Many stores and chunks may be open at once; what the system grants at most
-// is there to be used.
-void RaiseDescriptorLimit() {
-  rlimit limit = {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-// Descriptors that are not for open files: of stores and chunks that are read, of helpers, of
-// connections, of the cache directory.
-constexpr uint64_t kOwnDescriptors = 384;
-// Open files take some hundred bytes each.
-constexpr uint64_t kMostOpen = uint64_t{1} << 18;
 constexpr uint64_t kLeastOpenBytes = uint64_t{64} << 20;
-
-// Files and directories that users may have open, after RaiseDescriptorLimit().
-uint64_t MostOpenFiles() {
-  rlimit limit = {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kOwnDescriptors;
-  const uint64_t all = limit.rlim_cur;
-  return std::min(all - std::min(kOwnDescriptors, all / 2), kMostOpen);
-}
-
-// If each look at the source is a request, only files whose name is that of a store are looked
-// into.
-Scope ScopeOf(const MountOptions& options, const RemotePlace& place) {
-  const auto detection =
-      place.source->looks_are_requests() ? backends::Detection::kName : options.detection;
-  return {.file = place.file,
-          .detection = place.file.empty() ? detection : backends::Detection::kContent,
-          .as = options.as};
-}
-
-model::Result<RemotePlace> OpenPlace(const MountOptions& options, const MountPaths& paths) {
-  RemoteAccess access = options.remote;
-  access.requests = options.fetches;
-  const Freshness freshness = FreshnessOf(options);
-  access.trusts_looks_for.reset();
-  if (!freshness.immutable()) access.trusts_looks_for = freshness.interval();
-  if (paths.url.empty()) {
-    NDLFS_TRY(RemotePlace place, OpenLocal(paths.directory, options.allow_other, access),
-              "source");
-    place.file = paths.file;
-    return place;
-  }
-  NDLFS_TRY(auto place, OpenUrl(paths.url, access), "source");
-  return place;
-}
 
 // All of one mount, with the options as they are meant (paths resolved).
 class Mount {
  public:
-  Mount(const MountOptions& options, const RemotePlace& place)
-      : options_(options),
-        place_(place),
-        source_(place.source),
-        context_(
-            source_, options.cache_size,
-            cache::LoadPace::Limits{.decoders = options.threads,
-                                    .fetches = options.fetches,
-                                    .is_remote = source_->looks_are_requests(),
-                                    .received = place.received},
-            FreshnessOf(options),
-            backends::OpenOptions{.max_chunk_size = options.max_chunk_size,
-                                  .shared = source_->is_shared(),
-                                  .search_holds = FreshnessOf(options).interval(),
-                                  .answer_within = AnswerWithin(options),
-                                  .ref = options.remote.ref},
-            [](const backends::Hierarchy& hierarchy, std::string_view store_name,
-               std::string_view path, const ReaderOf& reader_of, const auto& refused) {
-              return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);
-            },
-            &LogWarning, options.cache_dir, options.cache_dir_size, ScopeOf(options, place)),
-        filesystem_(MakeRoot(context_, ControlFiles()), OptionsOfFilesystem(),
-                    [this](std::string_view line) { context_.problems.Report(line); }) {
-    context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
-    context_.services.listed_views = options.views;
-    context_.services.mount_point = options.mountpoint;
+  explicit Mount(std::unique_ptr<ServedTree> tree)
+      : tree_(std::move(tree)),
+        options_(tree_->options()),
+        filesystem_(tree_->MakeRoot({[this] { return filesystem_.CountsNow(); },
+                                     [this]() -> const SlowRequests& {
+                                       return filesystem_.slow_requests();
+                                     }}),
+                    OptionsOfFilesystem(),
+                    [this](std::string_view line) { tree_->context().problems.Report(line); }) {
   }
 
   // Serves until the mount ends. `on_ready` is called when it answers. `device` is
@@ -189,59 +96,25 @@ class Mount {
     return {.uid = options_.uid,
             .gid = options_.gid,
             .umask = options_.umask.value_or(0),
-            .timeout = context_.services.freshness.TimeoutSeconds(),
+            .timeout = tree_->context().services.freshness.TimeoutSeconds(),
             .immutable = options_.immutable,
             .inode32 = options_.inode32,
-            .reads_at_once = options_.threads,
-            .most_reads = [this] { return context_.cache.pace().UpdateWidth(); },
-            .most_running = std::max({options_.fetches, options_.threads, kLeastWaiting}),
-            .answer_within = AnswerWithin(options_),
-            .shared = source_->is_shared(),
+            .queue = tree_->QueueOptions(),
             .most_open = MostOpenFiles(),
             .most_open_bytes = std::max(options_.cache_size, kLeastOpenBytes),
-            .source = backends::LocalRootOf(*source_)};
+            .source = backends::LocalRootOf(tree_->source())};
   }
 
-  std::vector<ControlFile> ControlFiles() {
-    const auto statistics = [this] {
-      auto all = CollectStatistics(context_, filesystem_.CountsNow(), mounted_);
-      if (place_.block_cache) AddBlockStatistics(*place_.block_cache, all);
-      return all;
-    };
-    const auto details = [this] {
-      DetailedStatistics all = {
-          CollectRequests(filesystem_.counts()), context_.cache.decode_times().totals(), {}};
-      if (place_.statistics) all.servers = place_.statistics();
-      return all;
-    };
-    return {
-        {"stats.json",
-         [=, this] {
-           const auto now = SlowRequests::Clock::now();
-           const auto slow = filesystem_.slow_requests().Find(now);
-           return StatisticsAsJson(statistics(), details(), slow, now);
-         }},
-        {"metrics", [=] { return StatisticsAsMetrics(statistics(), details()); }},
-        {"config.yaml", [this] { return OptionsAsYaml(options_); }},
-        {"errors.log", [this] { return context_.problems.Text(); },
-         options_.allow_other ? mode_t{0444} : mode_t{0440},
-         /*grows=*/true},
-    };
-  }
-
-  const MountOptions options_;
-  const RemotePlace place_;
-  const std::chrono::steady_clock::time_point mounted_ = std::chrono::steady_clock::now();
-  const std::shared_ptr<const Source> source_;
-  MountContext context_;
+  const std::unique_ptr<ServedTree> tree_;
+  const MountOptions& options_;
   Filesystem filesystem_;
 };
 
 model::Result<std::unique_ptr<Mount>> MakeMount(const MountOptions& options,
                                                 const MountPaths& paths) {
   const SignalsBlocked blocked;
-  NDLFS_TRY(const auto place, OpenPlace(options, paths));
-  return std::make_unique<Mount>(options, place);
+  NDLFS_TRY(auto tree, ServedTree::Open(options, paths, AnswerBeforeKernel(options)));
+  return std::make_unique<Mount>(std::move(tree));
 }
 
 // In the process that was started in the background.
@@ -313,21 +186,8 @@ model::Result<void> Serve(const MountOptions& options, const MountPaths& paths,
 }
 
 model::Result<MountOptions> ResolveOptions(const MountOptions& given, const MountPaths& paths) {
-  MountOptions options = given;
-  options.source = paths.source;
+  NDLFS_TRY(MountOptions options, ResolveServedOptions(given, paths.source));
   options.mountpoint = paths.mountpoint;
-  options.threads = ThreadsOf(given);
-  // The background process works in "/".
-  if (!given.log_file.empty()) {
-    options.log_file = std::filesystem::absolute(given.log_file).lexically_normal();
-  }
-  options.cache_dir = std::filesystem::absolute(given.cache_dir).lexically_normal();
-  std::error_code ignored;
-  if (given.cache_dir != MountOptions().cache_dir &&
-      !std::filesystem::is_directory(given.cache_dir, ignored)) {
-    return BadInput("--cache-dir: {} is not a directory", model::Quote(given.cache_dir));
-  }
-  NDLFS_RETURN_IF_ERROR(CheckBlockCache(given.remote));
   return options;
 }
 

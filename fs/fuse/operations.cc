@@ -142,7 +142,7 @@ struct Handlers {
   // Null where all is read as the user who has mounted.
   static backends::CallerPtr CallerOf(const Request& request) {
     Filesystem& fs = request.fs();
-    if (!fs.options_.shared) return nullptr;
+    if (!fs.options_.queue.shared) return nullptr;
     if (request.opener()) return *request.opener();
     const fuse_ctx& context = request.context();
     return fs.callers_.Find(context.uid, context.gid, context.pid);
@@ -642,14 +642,10 @@ Filesystem::Filesystem(TreeNodePtr root, FilesystemOptions options, Report repor
     : options_(std::move(options)),
       report_(std::move(report)),
       table_(std::move(root), options_.inode32 ? &HashPathTo32Bits : &HashPath),
-      open_limits_({.shared = options_.shared,
+      open_limits_({.shared = options_.queue.shared,
                     .most_open = options_.most_open,
                     .most_bytes = options_.most_open_bytes}),
-      queue_({.reads_at_once = options_.reads_at_once,
-              .most_reads = options_.most_reads,
-              .most_running = options_.most_running,
-              .shared = options_.shared,
-              .timeout = options_.answer_within}) {}
+      queue_(options_.queue) {}
 
 void Filesystem::Complain(std::string_view line) noexcept {
   counts_.failed.fetch_add(1, std::memory_order_relaxed);

@@ -42,18 +42,10 @@ struct FilesystemOptions {
   bool immutable = false;
   // Inode numbers have 32 bits, for programs that know no others.
   bool inode32 = false;
-  // How many reads may use a core at the same time.
-  unsigned reads_at_once = 2;
-  // How many reads may run at once now, because they wait for a slow source. Called by any
-  // thread, and under a lock: must be quick.
-  std::function<unsigned()> most_reads = {};
-  // How many reads may wait for a slow source at once.
-  unsigned most_running = 64;
-  // After this time a request fails with ETIMEDOUT; zero: never.
-  std::chrono::milliseconds answer_within{0};
-  // Users other than the one who mounts may use the mount. Each request then opens files of the
-  // source as its caller, so that the caller gets only what it may read.
-  bool shared = false;
+  // How requests wait for each other. If `queue.shared`, users other than the one who mounts
+  // may use the mount: each request then opens files of the source as its caller, so that the
+  // caller gets only what it may read.
+  RequestQueue::Options queue;
   // How many files all users of a shared mount may have open, and how much memory these may
   // keep: see OpenLimits::Options.
   uint64_t most_open = 1 << 16;

@@ -89,7 +89,7 @@ void PendingRequest::ReportDelay() noexcept {
     fs_.Complain(
         fmt::format("{}: no answer within {} s (--timeout)",
                     model::OneLine(path.substr(path.empty() ? 0 : 1)),
-                    std::chrono::duration<double>(fs_.options_.answer_within).count()));
+                    std::chrono::duration<double>(fs_.options_.queue.timeout).count()));
   } catch (...) {  // no memory to complain with
   }
 }

@@ -85,9 +85,10 @@ void RequestQueue::Run(QueuedRequestPtr request) {
       Begin(*request, user);
       // A thread that brings requests runs this one itself only if enough others remain that
       // bring them.
-      is_here = request->lane_ == Lane::kLook ||
-                (request->lane_ == Lane::kRead && reads_here_ < options_.reads_at_once) ||
-                !GiveToHelper(turn);
+      const bool is_short =
+          request->lane_ == Lane::kLook ||
+          (request->lane_ == Lane::kRead && reads_here_ < options_.reads_at_once);
+      is_here = (is_short && !options_.only_on_own_threads) || !GiveToHelper(turn);
       request->is_here_ = is_here;
       if (is_here) request->thread_clock_ = ClockOfThread();
       if (is_here && request->lane_ == Lane::kRead) ++reads_here_;

@@ -106,6 +106,9 @@ class RequestQueue {
     bool shared = false;
     // After this time a request is refused with ETIMEDOUT; zero: never.
     Clock::duration timeout = {};
+    // The threads that bring requests have other things to do: none of them runs a request,
+    // unless the system has no thread for it.
+    bool only_on_own_threads = false;
     // How many requests of one user on a shared mount may wait. More are refused with EBUSY.
     size_t most_waiting = 4096;
   };

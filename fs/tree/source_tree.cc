@@ -11,6 +11,7 @@
 #include "fs/tree/folder_page.h"
 #include "fs/tree/store_tree.h"
 #include "fs/tree/whole_files.h"
+#include "model/secret_hash.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -132,6 +133,10 @@ class PlainFile final : public TreeNode {
     if (::fstat(fd.get(), &status) != 0) return IoError(errno, path_);
     if (!IsThisVersion(backends::StatusOf(status))) return model::HasChanged(path_);
     return OpenedFile{std::make_shared<const DescriptorHandle>(path_, std::move(fd)), false};
+  }
+  std::optional<FileVersion> Version() const override {
+    const model::MutexLock lock(mutex_);
+    return FileVersion{version_.hash(model::SecretHash("file version")), size_};
   }
 
  private:
@@ -282,6 +287,7 @@ class FolderPage final : public TreeNode {
   model::Result<Attributes> Stat() const override { return text_->Stat(); }
   bool DependsOnCaller() const override { return true; }
   model::Result<OpenedFile> Open() override { return text_->Open(); }
+  std::optional<FileVersion> Version() const override { return text_->Version(); }
 
  private:
   const TreeNodePtr text_;

@@ -78,6 +78,9 @@ class DocumentFile final : public TreeNode {
     if ((*document)->hash != hash_) return model::HasChanged(path_);
     return OpenText((*document)->text);
   }
+  std::optional<FileVersion> Version() const override {
+    return FileVersion{hash_, attributes_.size};
+  }
 
  private:
   MountContext& context_;

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "model/secret_hash.h"
+
 namespace ndlfs::fs {
 namespace {
 
@@ -56,6 +58,9 @@ class TextNode final : public TreeNode {
   }
   model::Result<Attributes> Stat() const override { return attributes_; }
   model::Result<OpenedFile> Open() override { return OpenText(text_); }
+  std::optional<FileVersion> Version() const override {
+    return FileVersion{model::SecretHash(*text_), text_->size()};
+  }
 
  private:
   const std::shared_ptr<const std::string> text_;

@@ -95,6 +95,13 @@ struct OpenedFile {
   bool size_unknown = false;
 };
 
+// A version of a file. While this process runs, no other contents of the same path have its
+// number.
+struct FileVersion {
+  uint64_t number = 0;
+  uint64_t size = 0;
+};
+
 // Names and values of extended attributes, in the order of listxattr.
 using ExtendedAttributes = std::vector<std::pair<std::string, std::string>>;
 std::vector<std::string> NamesOf(const ExtendedAttributes& attributes);
@@ -151,6 +158,10 @@ class TreeNode : public InodeTable::Object {
   // has cached are still right. If the contents have changed, fails with
   // kStale; a new lookup then finds the node of the new contents.
   virtual model::Result<OpenedFile> Open();
+
+  // The version that Open() has opened last; nullopt if the file is made anew for each reader.
+  // Call it after Open().
+  virtual std::optional<FileVersion> Version() const { return std::nullopt; }
 
   virtual model::Result<std::string> ReadLink() const;
 

@@ -158,6 +158,11 @@ class ViewFile final : public TreeNode {
     return OpenedFile{
         std::make_shared<const ViewHandle>(store, std::move(found), view, context_.prefetcher)};
   }
+  std::optional<FileVersion> Version() const override EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    if (!served_ || !size_) return std::nullopt;
+    return FileVersion{generation_, *size_};
+  }
 
  private:
   // The state of Size() until the size is known.

@@ -6,6 +6,7 @@
 
 #include "fs/view/array/views.h"
 #include "fs/view/container/views.h"
+#include "fs/view/dap/dap_provider.h"
 #include "fs/view/group_part_provider.h"
 #include "fs/view/image/views.h"
 #include "fs/view/page/views.h"
@@ -52,7 +53,8 @@ const ArrayViewProvider& ArrayViews() {
 const GroupViewProvider& GroupViews() {
   static const KindProvider<GroupInput> kinds(GroupViewKinds());
   static const GroupPartProvider parts(kinds);
-  static const JoinedProvider<GroupInput> all({&kinds, &parts});
+  static const DapProvider dap;
+  static const JoinedProvider<GroupInput> all({&kinds, &parts, &dap});
   return all;
 }
 

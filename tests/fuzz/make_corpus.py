@@ -418,6 +418,11 @@ def make_all(top):
              "filters": None, "fill_value": 0, "order": "C"}
     put(top, "zarr_metadata_fuzz", "v2", b"2" + json.dumps(array).encode() + b"\0" + zlib.compress(VALUES[:3].tobytes()))
     put(top, "zarr_metadata_fuzz", "v3", b"3" + dict(v3_keys([little], b""))["a/zarr.json"] + b"\0" + VALUES.tobytes())
+    for name, lines in {"ranges": ("/a%20b/data%5B0%5D.npy?x=1&token=0123456789", "bytes=0-9,20-,-5", '"a", W/"b"', "[::1]:80",
+                                   "Basic YTowMTIzNDU2Nzg5"),
+                        "cookie": ("http://example.org/data/", "bytes=-", "Sun, 06 Nov 1994 08:49:37 GMT", "localhost",
+                                   "a=b; ndlfs-token=0123456789")}.items():
+        put(top, "http_request_fuzz", name, "\n".join(lines).encode())
     put(top, "ndl_fuzz", "group", b"%YAML 1.2\n---\nname: a\ngroups:\n- name: b\n  ndarrays:\n  - name: c\n    type: int32\n"
                                   b"    shape: [3]\n    value: [1, 2, 3]\n")
 

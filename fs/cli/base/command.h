@@ -33,6 +33,7 @@ struct Command {
 extern const Command kMountCommand;
 extern const Command kUmountCommand;
 extern const Command kRunCommand;
+extern const Command kServeCommand;
 extern const Command kDescribeCommand;
 extern const Command kCatCommand;
 extern const Command kValidateCommand;

@@ -2,7 +2,10 @@
 #include "fs/cli/base/mount_arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ndlfs::fs {
@@ -72,6 +75,16 @@ void AddLongOptions(CLI::App& app, MountOptions& options, Foreground foreground)
   for (const MountOption& option : AllMountOptions()) {
     if (option.name == "foreground" && foreground == Foreground::kAlways) continue;
     AddLongOption(app, options, option);
+  }
+}
+
+void AddServedOptions(CLI::App& app, MountOptions& options) {
+  constexpr std::array<std::string_view, 6> kOfMounts = {
+      "allow-other", "uid", "gid", "umask", "inode32", "foreground"};
+  for (const MountOption& option : AllMountOptions()) {
+    const bool is_of_mounts =
+        std::find(kOfMounts.begin(), kOfMounts.end(), option.name) != kOfMounts.end();
+    if (!is_of_mounts) AddLongOption(app, options, option);
   }
 }
 

@@ -29,4 +29,8 @@ void AddRemoteOptions(CLI::App& app, MountOptions& options);
 enum class Foreground { kChosen, kAlways };
 void AddLongOptions(CLI::App& app, MountOptions& options, Foreground foreground);
 
+// The long options that a front end without a mount has: those about the source, what is shown
+// of it, and what that takes.
+void AddServedOptions(CLI::App& app, MountOptions& options);
+
 }  // namespace ndlfs::fs

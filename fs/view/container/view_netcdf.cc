@@ -5,134 +5,36 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backends/format/netcdf3/layout.h"
+#include "fs/view/container/classic_arrays.h"
 #include "fs/view/container/classic_group.h"
-#include "fs/view/container/group_children.h"
 #include "fs/view/container/views.h"
 #include "fs/view/elements/deferred_bytes.h"
 #include "fs/view/elements/record_elements.h"
 #include "fs/view/elements/segmented_view.h"
-#include "model/path_name.h"
 
 namespace ndlfs::fs {
 namespace {
 
-using classic::GroupArray;
 using model::Result;
 
-// How many children a listing looks at to find an array among them, and how many anyone else
-// does. A group whose arrays all come later has the file, too.
+// How many children a listing looks at to find an array among them. A group whose arrays all
+// come later has the file, too.
 constexpr size_t kLooksOfListing = 32;
-constexpr size_t kLooks = 1000;
 
 // Finding the size of a file takes the metadata of all arrays. Groups with more children have
 // the file by name only, so that `ls -l` does not wait for it.
 constexpr size_t kMostListed = 1000;
 
-// Whether one of the first `most` children is an array.
-bool HasArrayAmong(const GroupInput& group, const std::vector<std::string>& names,
-                   size_t most) {
-  for (size_t i = 0; i < names.size() && i < most; ++i) {
-    const auto child = group.Load(names[i]);
-    if (child && child->node && !child->node->is_group()) return true;
-  }
-  return false;
-}
-
-bool MayHaveArrays(const GroupInput& group) {
-  const auto names = group.List();
-  return names && (HasArrayAmong(group, *names, kLooks) || names->size() > kLooks);
-}
-
 bool IsNetcdfListed(const GroupInput& group) {
   const auto names = group.List();
-  return names && names->size() <= kMostListed && HasArrayAmong(group, *names, kLooksOfListing);
-}
-
-// Stands for what may be an array and cannot be loaded.
-std::shared_ptr<const backends::Node> Unreadable() {
-  auto node = std::make_shared<backends::Node>();
-  node->entity = model::Ndarray();
-  return node;
-}
-
-// The coordinates that arrays of the group name, each with the first array that does.
-struct NamedCoordinates {
-  struct Named {
-    std::string path;
-    ArrayInput array;
-    size_t dimension;
-  };
-  std::vector<Named> list;
-  std::set<std::string> known;
-
-  void AddOf(const GroupArray& array) {
-    if (!array.input) return;
-    const model::Shape& shape = array.node->array().shape;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      const std::string& path = shape[d].dimcoord;
-      if (!path.empty() && known.insert(path).second) list.push_back({path, *array.input, d});
-    }
-  }
-};
-
-// The children that are no links.
-Result<std::vector<std::string>> ListObjects(const GroupInput& group) {
-  NDLFS_TRY(std::vector<std::string> names, group.List());
-  std::vector<std::string> objects;
-  for (std::string& name : names) {
-    NDLFS_TRY(const auto link, group.GetLink(name), name);
-    if (!link) objects.push_back(std::move(name));
-  }
-  return objects;
-}
-
-// Adds the arrays of the group. A failure of the system fails all of it:
-// the array would be missing without a reason.
-Result<void> AddArrays(const GroupInput& group, classic::ContentBuilder& content,
-                       NamedCoordinates& named) {
-  NDLFS_TRY(const auto names, ListObjects(group));
-  std::set<std::string> own;
-  NDLFS_RETURN_IF_ERROR(LoadEach(
-      group, names, [&](const std::string& name, Result<GroupChild> child) -> Result<void> {
-        if (!child && child.error().is_of_system()) {
-          return model::Propagate(std::move(child).error(), name);
-        }
-        if (!child && child.error().code() == model::ErrorCode::kNotFound) return {};
-        GroupArray array = {model::JoinPath(group.path(), name), Unreadable(), {}};
-        if (child) {
-          if (child->node->is_group()) return {};
-          array.node = std::move(child->node);
-          array.input = std::move(child->array);
-        }
-        named.AddOf(array);
-        content.Add(array);
-        own.insert(std::move(array.path));
-        return {};
-      }));
-  std::erase_if(named.list,
-                [&](const auto& coordinate) { return own.contains(coordinate.path); });
-  return {};
-}
-
-// Adds the coordinates, from groups around this one, of the dimensions of its arrays. Without
-// those that cannot be loaded the values of the arrays are still right.
-Result<void> AddOuterCoordinates(const NamedCoordinates& named,
-                                 classic::ContentBuilder& content) {
-  for (const auto& [path, array, dimension] : named.list) {
-    auto found = FindCoordinate(array, dimension);
-    if (!found && found.error().is_of_system()) return model::Propagate(found.error());
-    if (!found || !*found) continue;
-    const auto node = (*found)->node;
-    content.Add({path, node, **std::move(found)});
-  }
-  return {};
+  return names && names->size() <= kMostListed &&
+         classic::HasArrayAmong(group, *names, kLooksOfListing);
 }
 
 // Cannot be read from where an aligned block of 8 KiB has a byte that cannot be read. The
@@ -275,9 +177,8 @@ uint64_t SizeOfSegment(const Segment& segment) {
 
 Result<ViewNode> MakeNetcdfFile(const GroupInput& group) {
   classic::ContentBuilder builder;
-  NamedCoordinates named;
-  NDLFS_RETURN_IF_ERROR(AddArrays(group, builder, named));
-  NDLFS_RETURN_IF_ERROR(AddOuterCoordinates(named, builder));
+  NDLFS_RETURN_IF_ERROR(classic::VisitArrays(
+      group, [&](const classic::GroupArray& array) { builder.Add(array); }));
   classic::Content content = builder.Build(group.node().attributes());
   NDLFS_TRY(Segment first, LayOutContent(content));
   const backends::netcdf3::Header& header = content.header;
@@ -306,7 +207,7 @@ Result<ViewNode> MakeNetcdfFile(const GroupInput& group) {
 
 const GroupViewKind kNetcdfView = {
     .file_name = "data.nc",
-    .applies_to = &MayHaveArrays,
+    .applies_to = &classic::MayHaveArrays,
     .is_listed = &IsNetcdfListed,
     .make = &MakeNetcdfFile,
 };

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "fs/cli/base/command.h"
+#if NDLFS_WITH_SERVE
+#include "fs/cli/base/mount_arguments.h"
+#include "fs/http/serve_source.h"
+#endif
+
+namespace ndlfs::fs {
+namespace {
+
+#if NDLFS_WITH_SERVE
+
+void AddServeOptions(CLI::App& app, ServeOptions& options) {
+  auto* const listen =
+      app.add_option("--listen", options.listen,
+                     "Address and port (127.0.0.1:8080); with other addresses than those of "
+                     "this machine a token is needed")
+          ->option_text("ADDRESS:PORT");
+  app.add_option("--socket", options.socket, "Unix socket to listen at instead")
+      ->option_text("PATH")
+      ->excludes(listen);
+  app.add_option("--token", options.token,
+                 "What clients have to show; better in $NDLFS_TOKEN, which `ps` does not show")
+      ->option_text("TEXT");
+  app.add_flag("--no-token", options.without_token, "Let everybody read who can connect");
+  app.add_option("--host", options.hosts,
+                 "Name of this server that requests may have; may be given several times")
+      ->option_text("NAME")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  app.add_option("--base", options.base,
+                 "Path that all URLs begin with, as a proxy in front sends it")
+      ->option_text("PATH");
+  app.add_flag("--cors", options.cors, "Let pages of other sites read the files");
+  app.add_option("--max-connections", options.most_connections,
+                 "Most connections of all clients (4096)")
+      ->option_text("NUMBER")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
+}
+
+Command::Body PrepareServe(CLI::App& app) {
+  const auto options = std::make_shared<ServeOptions>();
+  AddSource(app, options->mount);
+  AddServeOptions(app, *options);
+  AddServedOptions(app, options->mount);
+  app.footer(
+      "Prints the URL, and serves until Ctrl-C. Needs neither FUSE nor any permission.\n"
+      "The manual, ndlfs(1), has recipes: SSH, a proxy, a container.");
+  return [options] { return ServeSource(*options); };
+}
+
+#else
+
+Command::Body PrepareServe(CLI::App& app) {
+  app.add_option("SOURCE")->option_text(" ");
+  return []() -> model::Result<int> {
+    return model::Unsupported("serve: not built in (NDLFS_WITH_SERVE)");
+  };
+}
+
+#endif
+
+}  // namespace
+
+const Command kServeCommand = {"serve", "Show the same files by HTTP, without FUSE",
+                               PrepareServe};
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+//
+// The body of a reply that is a file: read block by block, as fast as the client takes it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "backends/base/bytes.h"
+#include "backends/store/cancellation.h"
+#include "fs/http/reply.h"
+#include "fs/http/site.h"
+#include "fs/serve/operation_counts.h"
+#include "fs/serve/request_queue.h"
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+
+// The memory of the blocks that wait for slow clients, shared out among these (user_share.h).
+// Thread-safe.
+class BlockBudget {
+ public:
+  explicit BlockBudget(uint64_t most) : most_(most) {}
+
+  // How many bytes `user` may take for a block of at most `wanted` bytes. Blocks of kLeast
+  // bytes are always granted: connections are limited, too.
+  size_t Take(uid_t user, size_t wanted) EXCLUDES(mutex_);
+  void Return(uid_t user, size_t taken) EXCLUDES(mutex_);
+
+  static constexpr size_t kLeast = size_t{16} << 10;
+
+ private:
+  const uint64_t most_;
+  model::Mutex mutex_;
+  uint64_t all_ GUARDED_BY(mutex_) = 0;
+  std::map<uid_t, uint64_t> users_ GUARDED_BY(mutex_);
+};
+
+// What the bodies of a server share. All must outlive the bodies.
+struct BodyServices {
+  const Site& site;
+  RequestQueue& queue;
+  BlockBudget& budget;
+  OperationCounts& counts;
+};
+
+// Reads one block ahead of the client: while the client takes a block, the next one is read. A
+// slow client costs a block, and no thread. Thread-safe.
+class Body : public std::enable_shared_from_this<Body> {
+ public:
+  // `is_wanted` as QueuedRequest::IsWanted().
+  Body(const BodyServices& services, HttpReply&& reply, uid_t user,
+       std::function<bool()> is_wanted);
+  ~Body();
+
+  std::optional<uint64_t> length() const { return length_; }
+
+  // Reads the first block on this thread. A failure is an error that the reply can still tell.
+  model::Result<void> ReadFirst() EXCLUDES(mutex_);
+
+  enum class State {
+    kBytes,    // `out` has got some
+    kLater,    // `resume` will be called, on any thread, when there are more
+    kEnd,      // all bytes have been taken
+    kFailure,  // the body cannot be completed
+  };
+  struct Taken {
+    State state = State::kEnd;
+    size_t count = 0;
+  };
+  // Copies the next bytes. Calls `suspend` before it returns kLater, and before `resume`.
+  Taken Take(backends::ByteSpan out, const std::function<void()>& suspend,
+             std::function<void()> resume) EXCLUDES(mutex_);
+
+  // Nobody waits for the body any more.
+  void Abandon();
+
+ private:
+  class ReadRequest;
+
+  struct Block {
+    backends::Bytes bytes;
+    size_t taken = 0;  // of the budget
+  };
+  Taken Copy(backends::ByteSpan out) REQUIRES(mutex_);
+  // The bytes of the file to read next; nullopt at the end of the body.
+  std::optional<FileRange> NextRange() REQUIRES(mutex_);
+  model::Result<Block> Read(const FileRange& range) const;
+  // Begins to read the next block, unless there is none.
+  void ReadAhead() EXCLUDES(mutex_);
+  void Put(model::Result<Block> block) EXCLUDES(mutex_);
+  void Drop(Block& block);
+
+  const BodyServices services_;
+  const std::shared_ptr<const FileHandle> file_;
+  const std::vector<BodyPart> parts_;
+  const std::optional<uint64_t> length_;
+  const uid_t user_;
+  const std::function<bool()> is_wanted_;
+  const std::shared_ptr<backends::Cancellation> cancellation_ =
+      std::make_shared<backends::Cancellation>();
+
+  model::Mutex mutex_;
+  // The part that is sent, how much of its text was taken, and of its range was read.
+  size_t part_ GUARDED_BY(mutex_) = 0;
+  size_t text_taken_ GUARDED_BY(mutex_) = 0;
+  uint64_t range_read_ GUARDED_BY(mutex_) = 0;
+  Block block_ GUARDED_BY(mutex_);  // bytes for the client
+  size_t block_taken_ GUARDED_BY(mutex_) = 0;
+  bool is_reading_ GUARDED_BY(mutex_) = false;
+  std::optional<Block> next_ GUARDED_BY(mutex_);  // the block that was read ahead
+  bool has_failed_ GUARDED_BY(mutex_) = false;
+  bool has_ended_ GUARDED_BY(mutex_) = false;  // of a file of unknown size
+  size_t block_size_ GUARDED_BY(mutex_);
+  std::function<void()> resume_ GUARDED_BY(mutex_);  // of a client that waits
+};
+
+}  // namespace ndlfs::fs

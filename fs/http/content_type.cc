@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "fs/http/content_type.h"
+
+#include <array>
+#include <utility>
+
+#include "fs/http/parse/fields.h"
+
+namespace ndlfs::fs {
+namespace {
+
+// Texts of the tree are UTF-8. `netcdf` and `hdf5` are what servers of such files send,
+// although nobody has registered them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kTypes = {{
+    {".html", "text/html; charset=utf-8"},
+    {".txt", "text/plain; charset=utf-8"},
+    {".yaml", "text/plain; charset=utf-8"},
+    {".log", "text/plain; charset=utf-8"},
+    {".hdr", "text/plain; charset=utf-8"},
+    {".nhdr", "text/plain; charset=utf-8"},
+    {".mhd", "text/plain; charset=utf-8"},
+    {".ctl", "text/plain; charset=utf-8"},
+    {".bov", "text/plain; charset=utf-8"},
+    {".dds", "text/plain; charset=utf-8"},
+    {".das", "text/plain; charset=utf-8"},
+    {".cdl", "text/plain; charset=utf-8"},
+    {"/metrics", "text/plain; version=0.0.4; charset=utf-8"},
+    {".csv", "text/csv; charset=utf-8"},
+    {".json", "application/json"},
+    {"/.zarray", "application/json"},
+    {"/.zattrs", "application/json"},
+    {"/.zgroup", "application/json"},
+    {"/.zmetadata", "application/json"},
+    {".jsonl", "application/jsonl"},
+    {".xmf", "application/xml"},
+    {".vrt", "application/xml"},
+    {".png", "image/png"},
+    {".tif", "image/tiff"},
+    {".nc", "application/x-netcdf"},
+    {".h5", "application/x-hdf5"},
+}};
+
+}  // namespace
+
+std::string ContentTypeOf(std::string_view name) {
+  for (const auto& [end, type] : kTypes) {
+    const bool is_whole = end.starts_with('/');
+    if (is_whole && name == end.substr(1)) return std::string(type);
+    if (!is_whole && name.size() >= end.size() &&
+        EqualsIgnoringCase(name.substr(name.size() - end.size()), end)) {
+      return std::string(type);
+    }
+  }
+  return "application/octet-stream";
+}
+
+}  // namespace ndlfs::fs

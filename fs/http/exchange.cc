@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "fs/http/exchange.h"
+
+#include <cerrno>
+#include <exception>
+#include <new>
+
+#include "backends/store/request_scope.h"
+
+namespace ndlfs::fs {
+
+using model::MutexLock;
+
+class Exchange::Step final : public QueuedRequest {
+ public:
+  Step(std::shared_ptr<Exchange> exchange, Lane lane)
+      : QueuedRequest(exchange->client_.user, lane, exchange->arrival_),
+        exchange_(std::move(exchange)) {}
+
+  void Run() override { exchange_->Run(lane()); }
+  // After a timeout, the chunk that is being decoded is completed: another try will find it.
+  void Refuse(int error) override {
+    if (error == ETIMEDOUT) {
+      exchange_->cancellation_->Cancel();
+    } else {
+      exchange_->cancellation_->Abandon();
+    }
+    exchange_->Put(RefusalReply(error), nullptr);
+  }
+  bool IsWanted() override { return exchange_->client_.is_waiting(); }
+
+ private:
+  const std::shared_ptr<Exchange> exchange_;
+};
+
+void Exchange::Begin(std::function<void()> on_reply) {
+  {
+    const MutexLock lock(mutex_);
+    on_reply_ = std::move(on_reply);
+  }
+  services_.body.counts.open.Begin();
+  Enqueue(Lane::kLook);
+}
+
+void Exchange::Enqueue(Lane lane) {
+  try {
+    services_.body.queue.Run(std::make_shared<Step>(shared_from_this(), lane));
+  } catch (const std::bad_alloc&) {
+    Put(RefusalReply(ENOMEM), nullptr);
+  }
+}
+
+void Exchange::Run(Lane lane) noexcept {
+  try {
+    const backends::CancellationScope cancellation_scope(cancellation_);
+    const backends::RequestScope request_scope;
+    Find(lane);
+  } catch (const std::bad_alloc&) {
+    Put(RefusalReply(ENOMEM), nullptr);
+  } catch (const std::exception& exception) {
+    const auto failure = model::Internal("{}", exception.what());
+    services_.body.site.Complain(failure.value());
+    Put(ErrorReply(failure.value()), nullptr);
+  }
+}
+
+void Exchange::Find(Lane lane) {
+  if (head_) {
+    MakeBody(*std::exchange(head_, std::nullopt));
+    return;
+  }
+  auto answer = services_.body.site.Answer(request_, lane);
+  if (const Lane* const needed = std::get_if<Lane>(&answer)) {
+    Enqueue(*needed);
+    return;
+  }
+  auto& reply = std::get<HttpReply>(answer);
+  const bool decodes = reply.file && request_.method == HttpRequest::Method::kGet &&
+                       reply.length.value_or(1) != 0;
+  if (decodes && lane == Lane::kLook) {
+    head_ = std::move(reply);
+    Enqueue(Lane::kRead);
+  } else if (decodes) {
+    MakeBody(std::move(reply));
+  } else {
+    Put(std::move(reply), nullptr);
+  }
+}
+
+void Exchange::MakeBody(HttpReply reply) {
+  HttpReply head{.status = reply.status, .fields = reply.fields, .length = reply.length};
+  const auto body = std::make_shared<Body>(services_.body, std::move(reply), client_.user,
+                                           client_.is_waiting);
+  const auto first = body->ReadFirst();
+  if (first) {
+    Put(std::move(head), body);
+    return;
+  }
+  services_.body.site.Complain(first.error());
+  Put(ErrorReply(first.error()), nullptr);
+}
+
+void Exchange::Put(HttpReply reply, std::shared_ptr<Body> body) {
+  std::function<void()> on_reply;
+  {
+    const MutexLock lock(mutex_);
+    if (has_reply_) return;
+    has_reply_ = true;
+    found_ = {std::move(reply), std::move(body)};
+    on_reply = std::exchange(on_reply_, nullptr);
+  }
+  NoteTime();
+  if (on_reply) on_reply();
+}
+
+Exchange::Found Exchange::TakeReply() {
+  const MutexLock lock(mutex_);
+  return std::exchange(found_, {});
+}
+
+void Exchange::NoteTime() {
+  const auto now = RequestQueue::Clock::now();
+  services_.body.counts.open.End(arrival_, now);
+  if (!services_.slow_requests.IsSlow(now - arrival_, now)) return;
+  std::string path;
+  for (const std::string& name : request_.target.names) (path += '/') += name;
+  if (path.empty()) path = "/";
+  services_.slow_requests.Note({.kind = "open",
+                                .path = std::move(path),
+                                .time = now - arrival_,
+                                .answered = now,
+                                .caller = nullptr});
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "backends/store/cancellation.h"
+#include "fs/http/body.h"
+#include "fs/http/reply.h"
+#include "fs/http/site.h"
+#include "fs/serve/request_queue.h"
+#include "fs/serve/slow_requests.h"
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+
+// One request and its reply. Finds the reply in steps, each in the lane that it needs.
+// Thread-safe.
+class Exchange : public std::enable_shared_from_this<Exchange> {
+ public:
+  struct Services {
+    BodyServices body;
+    SlowRequests& slow_requests;
+  };
+  struct Client {
+    uid_t user = 0;                    // for shares of the queue
+    std::function<bool()> is_waiting;  // as QueuedRequest::IsWanted()
+  };
+
+  Exchange(const Services& services, HttpRequest request, Client client)
+      : services_(services), request_(std::move(request)), client_(std::move(client)) {}
+
+  const HttpRequest& request() const { return request_; }
+
+  // Begins to find the reply; calls `on_reply` once, on any thread, when there is one.
+  void Begin(std::function<void()> on_reply);
+
+  struct Found {
+    HttpReply reply;
+    std::shared_ptr<Body> body;  // null: reply.text
+  };
+  // The reply. Call it once, after `on_reply`.
+  Found TakeReply() EXCLUDES(mutex_);
+
+  // Nobody waits for the reply any more.
+  void Abandon() { cancellation_->Abandon(); }
+
+ private:
+  class Step;
+
+  void Enqueue(Lane lane);
+  // Runs in `lane`.
+  void Run(Lane lane) noexcept;
+  void Find(Lane lane);
+  // Makes the body of `reply_`, with its first block.
+  void MakeBody(HttpReply reply);
+  // Only the first reply counts.
+  void Put(HttpReply reply, std::shared_ptr<Body> body) EXCLUDES(mutex_);
+  void NoteTime();
+
+  const Services services_;
+  const HttpRequest request_;
+  const Client client_;
+  const RequestQueue::Clock::time_point arrival_ = RequestQueue::Clock::now();
+  const std::shared_ptr<backends::Cancellation> cancellation_ =
+      std::make_shared<backends::Cancellation>();
+  // Used by one step after the other: a reply that still needs its body.
+  std::optional<HttpReply> head_;
+
+  model::Mutex mutex_;
+  std::function<void()> on_reply_ GUARDED_BY(mutex_);
+  Found found_ GUARDED_BY(mutex_);
+  bool has_reply_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "fs/http/found_node.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <string_view>
+#include <utility>
+
+namespace ndlfs::fs {
+namespace {
+
+// As in path_resolution(7).
+constexpr int kMostLinks = 40;
+
+// Walks down the tree, and remembers the way for "..".
+class Walk {
+ public:
+  explicit Walk(const TreeNodePtr& root) : way_{root} {}
+
+  model::Result<TreeNodePtr> Follow(std::deque<std::string> names) {
+    while (!names.empty()) {
+      const std::string name = std::move(names.front());
+      names.pop_front();
+      if (name.empty() || name == ".") continue;
+      if (name == "..") {
+        if (way_.size() > 1) way_.pop_back();
+        continue;
+      }
+      NDLFS_TRY(auto node, way_.back()->Lookup(name));
+      NDLFS_TRY(const bool is_link, IsLink(*node));
+      if (!is_link) {
+        way_.push_back(std::move(node));
+        continue;
+      }
+      NDLFS_RETURN_IF_ERROR(AddTarget(*node, names));
+    }
+    return way_.back();
+  }
+
+ private:
+  // The size of a file may take a scan; links have none.
+  static model::Result<bool> IsLink(const TreeNode& node) {
+    if (node.StatCost() != TreeNode::Cost::kNothing) return false;
+    NDLFS_TRY(const auto attributes, node.StatWhenFound());
+    return S_ISLNK(attributes.mode);
+  }
+
+  model::Result<void> AddTarget(const TreeNode& link, std::deque<std::string>& names) {
+    if (++links_ > kMostLinks) return model::IoError(ELOOP, "too many links");
+    NDLFS_TRY(const std::string target, link.ReadLink());
+    if (target.starts_with('/')) return model::NotFound("a link that leads out of the tree");
+    std::deque<std::string> way;
+    std::string_view rest = target;
+    while (!rest.empty()) {
+      const size_t end = std::min(rest.find('/'), rest.size());
+      way.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    names.insert(names.begin(), way.begin(), way.end());
+    return {};
+  }
+
+  std::vector<TreeNodePtr> way_;
+  int links_ = 0;
+};
+
+}  // namespace
+
+model::Result<TreeNodePtr> FindNodeAt(const TreeNodePtr& root,
+                                      const std::vector<std::string>& names) {
+  return Walk(root).Follow({names.begin(), names.end()});
+}
+
+model::Result<TreeNodePtr> FindEntry(const TreeNodePtr& root,
+                                     const std::vector<std::string>& path,
+                                     const TreeNodePtr& directory, const std::string& name) {
+  NDLFS_TRY(auto node, directory->Lookup(name));
+  if (node->StatCost() != TreeNode::Cost::kNothing) return node;
+  NDLFS_TRY(const auto attributes, node->StatWhenFound());
+  if (!S_ISLNK(attributes.mode)) return node;
+  std::vector<std::string> names = path;
+  names.push_back(name);
+  return FindNodeAt(root, names);
+}
+
+}  // namespace ndlfs::fs

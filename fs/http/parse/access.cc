@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "fs/http/parse/access.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+#include "fs/http/parse/fields.h"
+#include "model/base64.h"
+
+namespace ndlfs::fs {
+namespace {
+
+// The host without its port.
+std::string_view WithoutPort(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
+  const size_t colon = host.rfind(':');
+  const bool has_port =
+      colon != host.npos && host.find_first_not_of("0123456789", colon + 1) == host.npos;
+  return has_port ? host.substr(0, colon) : host;
+}
+
+bool IsAddress(const std::string& host) {
+  in6_addr address;
+  if (host.starts_with('[') && host.ends_with(']')) {
+    return ::inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &address) == 1;
+  }
+  return ::inet_pton(AF_INET, host.c_str(), &address) == 1;
+}
+
+// Takes as long whatever the first difference is.
+bool EqualsInConstantTime(std::string_view a, std::string_view b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference |= static_cast<unsigned char>(a[i]) ^
+                  static_cast<unsigned char>(b.empty() ? 0 : b[i % b.size()]);
+  }
+  return difference == 0;
+}
+
+// "Bearer X", "token X", or "Basic" with any user and the password X.
+std::optional<std::string> TokenOf(std::string_view authorization) {
+  authorization = TrimBlanks(authorization);
+  const size_t blank = authorization.find(' ');
+  if (blank == authorization.npos) return std::nullopt;
+  const std::string_view scheme = authorization.substr(0, blank);
+  const std::string_view rest = TrimBlanks(authorization.substr(blank));
+  if (EqualsIgnoringCase(scheme, "Bearer") || EqualsIgnoringCase(scheme, "token")) {
+    return std::string(rest);
+  }
+  if (!EqualsIgnoringCase(scheme, "Basic")) return std::nullopt;
+  const auto decoded = model::DecodeBase64(rest);
+  if (!decoded) return std::nullopt;
+  const std::string_view pair(reinterpret_cast<const char*>(decoded->data()), decoded->size());
+  const size_t colon = pair.find(':');
+  if (colon == pair.npos) return std::nullopt;
+  return std::string(pair.substr(colon + 1));
+}
+
+// "a=1; b=2"
+bool HasCookie(std::string_view cookies, std::string_view token) {
+  while (!cookies.empty()) {
+    const size_t end = std::min(cookies.find(';'), cookies.size());
+    const std::string_view pair = TrimBlanks(cookies.substr(0, end));
+    const size_t equals = pair.find('=');
+    if (equals != pair.npos && pair.substr(0, equals) == kTokenCookie &&
+        EqualsInConstantTime(pair.substr(equals + 1), token)) {
+      return true;
+    }
+    cookies.remove_prefix(std::min(end + 1, cookies.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+bool IsTrustedHost(std::string_view host, const std::vector<std::string>& names) {
+  const std::string name(WithoutPort(TrimBlanks(host)));
+  if (IsAddress(name) || EqualsIgnoringCase(name, "localhost")) return true;
+  return std::any_of(names.begin(), names.end(), [&](const std::string& allowed) {
+    return EqualsIgnoringCase(name, allowed);
+  });
+}
+
+TokenPlace FindToken(const RequestTarget& target, const Credentials& credentials,
+                     std::string_view token) {
+  if (credentials.authorization) {
+    const auto shown = TokenOf(*credentials.authorization);
+    if (shown && EqualsInConstantTime(*shown, token)) return TokenPlace::kField;
+  }
+  if (credentials.cookie && HasCookie(*credentials.cookie, token)) return TokenPlace::kField;
+  const auto parameter = target.Parameter(kTokenParameter);
+  return parameter && EqualsInConstantTime(*parameter, token) ? TokenPlace::kUrl
+                                                              : TokenPlace::kNone;
+}
+
+}  // namespace ndlfs::fs

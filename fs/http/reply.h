@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// Requests and replies, without sockets.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fs/http/parse/access.h"
+#include "fs/http/parse/conditions.h"
+#include "fs/http/parse/ranges.h"
+#include "fs/http/parse/request_target.h"
+#include "fs/tree/tree_node.h"
+
+namespace ndlfs::fs {
+
+struct HttpRequest {
+  enum class Method { kGet, kHead, kOptions, kPropfind, kOther };
+  Method method = Method::kGet;
+  RequestTarget target = {};
+  Conditions conditions = {};
+  std::optional<std::string> range = {};
+  std::optional<std::string> accept = {};
+  std::optional<std::string> host = {};
+  std::optional<std::string> depth = {};  // of PROPFIND
+  Credentials credentials = {};
+};
+
+// A text, and after it bytes of the file.
+struct BodyPart {
+  std::string text = {};
+  FileRange range = {};
+};
+
+struct HttpReply {
+  unsigned status = 200;
+  std::vector<std::pair<std::string, std::string>> fields = {};
+  std::string text = {};  // the body, if there is no file
+  // The body: `parts` of `file`, one after the other, `length` bytes in all. Without a length
+  // it is the whole file up to its end.
+  std::shared_ptr<const FileHandle> file = {};
+  std::vector<BodyPart> parts = {};
+  std::optional<uint64_t> length = {};
+};
+
+// A reply whose body is a line that tells a person why.
+HttpReply ErrorReply(unsigned status, const std::string& reason);
+// The same for an error of the tree.
+HttpReply ErrorReply(const model::Error& error);
+// For an error that a queue refuses a request with.
+HttpReply RefusalReply(int sys_errno);
+
+}  // namespace ndlfs::fs

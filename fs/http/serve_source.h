@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// Serves a source by HTTP: everything between the command line and the server.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/serve/mount_options.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+struct ServeOptions {
+  MountOptions mount = {};  // the source and how it is read; `mountpoint` is not used
+  std::string listen = "127.0.0.1:8080";
+  std::string socket = {};  // the path of a Unix socket in place of `listen`; empty: none
+  // The text that clients have to show. Without one, ndlfs makes one up if clients of other
+  // machines may connect.
+  std::string token = {};
+  bool without_token = false;
+  std::vector<std::string> hosts = {};  // names that the `Host` field may have
+  std::string base = {};                // the path that all URLs begin with
+  bool cors = false;
+  uint64_t most_connections = 4096;
+};
+
+// Serves until SIGINT, SIGTERM, SIGHUP or SIGQUIT comes. Prints the URL on standard output when
+// the server answers. The value is the exit status of the process. Call it before the process
+// has started any thread.
+model::Result<int> ServeSource(const ServeOptions& given);
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+#include "fs/http/site.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/base/percent_encoding.h"
+#include "fs/http/content_type.h"
+#include "fs/http/dap_target.h"
+#include "fs/http/found_node.h"
+#include "fs/http/listing.h"
+#include "fs/http/webdav.h"
+#include "model/secret_hash.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using Method = HttpRequest::Method;
+using model::Result;
+
+constexpr unsigned kPartial = 206;
+constexpr unsigned kMultistatus = 207;
+constexpr unsigned kMoved = 301;
+constexpr unsigned kNotModified = 304;
+constexpr unsigned kUnauthorized = 401;
+constexpr unsigned kForbiddenDepth = 403;
+constexpr unsigned kMethodNotAllowed = 405;
+constexpr unsigned kPreconditionFailed = 412;
+constexpr unsigned kMisdirected = 421;
+constexpr unsigned kRangeNotSatisfiable = 416;
+constexpr unsigned kServerFault = 500;
+
+constexpr const char* kAllowed = "GET, HEAD, OPTIONS, PROPFIND";
+
+// How often an answer begins anew because the source has changed meanwhile.
+constexpr int kTries = 3;
+// A page of so many entries takes some 100 MiB.
+constexpr size_t kMostEntries = 500'000;
+// Of WebDAV, which says more about each.
+constexpr size_t kMostDavEntries = 100'000;
+
+// Finder and Explorer ask for such names in every folder. No store has them.
+bool IsAskedByHabit(std::string_view name) {
+  return name.starts_with("._") || name == ".DS_Store" || name == "desktop.ini" ||
+         name == "Thumbs.db" || name == ".hidden" || name == ".Spotlight-V100" ||
+         name == ".metadata_never_index";
+}
+
+// The numbers of versions begin again when the program does.
+std::string EtagOf(const FileVersion& version) {
+  static const uint64_t run = model::SecretHash("ETag");
+  return fmt::format("\"{:x}-{:x}-{:x}\"", run & 0xffff'ffff, version.number, version.size);
+}
+
+bool Accepts(const HttpRequest& request, std::string_view type) {
+  return request.accept && request.accept->find(type) != std::string::npos;
+}
+
+// Whether JSON is wanted rather than a page.
+bool WantsJson(const HttpRequest& request) {
+  const auto format = request.target.Parameter("format");
+  if (format) return *format == "json";
+  return Accepts(request, "application/json") && !Accepts(request, "text/html");
+}
+
+// Whether a browser may run scripts of the reply.
+bool IsPage(const HttpReply& reply) {
+  return std::any_of(reply.fields.begin(), reply.fields.end(), [](const auto& field) {
+    return field.first == "Content-Type" && (field.second.starts_with("text/html") ||
+                                             field.second.find("xml") != std::string::npos);
+  });
+}
+
+void AddContentRange(HttpReply& reply, const FileRange& range, uint64_t size) {
+  reply.fields.emplace_back(
+      "Content-Range",
+      fmt::format("bytes {}-{}/{}", range.offset, range.offset + range.length - 1, size));
+}
+
+// Several ranges in one body (RFC 9110, section 15.3.7.2).
+void SetMultipart(HttpReply& reply, const std::vector<FileRange>& ranges, uint64_t size,
+                  const std::string& type) {
+  static const uint64_t secret = model::SecretHash("boundary");
+  const std::string boundary = fmt::format("ndlfs-{:016x}", secret);
+  uint64_t length = 0;
+  const auto add = [&](std::string text, const FileRange& range) {
+    length += text.size() + range.length;
+    reply.parts.push_back({std::move(text), range});
+  };
+  for (const FileRange& range : ranges) {
+    add(fmt::format("{}--{}\r\nContent-Type: {}\r\nContent-Range: bytes {}-{}/{}\r\n\r\n",
+                    reply.parts.empty() ? "" : "\r\n", boundary, type, range.offset,
+                    range.offset + range.length - 1, size),
+        range);
+  }
+  add(fmt::format("\r\n--{}--\r\n", boundary), {});
+  reply.length = length;
+  reply.fields.emplace_back("Content-Type", "multipart/byteranges; boundary=" + boundary);
+}
+
+// Sets the status and the body for a file of `size` bytes.
+void SetBody(HttpReply& reply, const HttpRequest& request, const Validators& validators,
+             uint64_t size, const std::string& type) {
+  RangeRequest ranges;
+  if (request.range && request.method == Method::kGet &&
+      RangeCounts(request.conditions, validators)) {
+    ranges = ParseRanges(*request.range, size);
+  }
+  switch (ranges.kind) {
+    case RangeRequest::Kind::kUnsatisfiable:
+      reply.status = kRangeNotSatisfiable;
+      reply.file = nullptr;
+      reply.fields.emplace_back("Content-Range", fmt::format("bytes */{}", size));
+      return;
+    case RangeRequest::Kind::kWhole:
+      reply.parts = {{"", {0, size}}};
+      reply.length = size;
+      break;
+    case RangeRequest::Kind::kParts:
+      reply.status = kPartial;
+      if (ranges.parts.size() > 1) {
+        SetMultipart(reply, ranges.parts, size, type);
+        return;
+      }
+      reply.parts = {{"", ranges.parts[0]}};
+      reply.length = ranges.parts[0].length;
+      AddContentRange(reply, ranges.parts[0], size);
+      break;
+  }
+  reply.fields.emplace_back("Content-Type", type);
+}
+
+}  // namespace
+
+std::optional<HttpReply> Site::Refuse(const HttpRequest& request) const {
+  const std::optional<std::string>& host =
+      request.target.host ? request.target.host : request.host;
+  if (options_.checks_host && host && !IsTrustedHost(*host, options_.hosts)) {
+    return ErrorReply(kMisdirected,
+                      fmt::format("the host {} is not allowed; see --host of ndlfs serve",
+                                  model::Quote(*host)));
+  }
+  if (request.method == Method::kOther) {
+    HttpReply reply = ErrorReply(kMethodNotAllowed, "the files are only for reading");
+    reply.fields.emplace_back("Allow", kAllowed);
+    return reply;
+  }
+  if (request.method == Method::kOptions) {
+    HttpReply reply{.status = 204};
+    reply.fields.emplace_back("Allow", kAllowed);
+    reply.fields.emplace_back("DAV", "1");
+    // Microsoft's clients then use WebDAV and not FrontPage.
+    reply.fields.emplace_back("MS-Author-Via", "DAV");
+    return reply;
+  }
+  if (options_.token.empty()) return std::nullopt;
+  const TokenPlace place = FindToken(request.target, request.credentials, options_.token);
+  if (place != TokenPlace::kNone) return std::nullopt;
+  HttpReply reply = ErrorReply(
+      kUnauthorized, "a token is needed: the URL that ndlfs serve has printed has it");
+  reply.fields.emplace_back("WWW-Authenticate", "Basic realm=\"ndlfs\"");
+  return reply;
+}
+
+void Site::Complete(const HttpRequest& request, HttpReply& reply) const {
+  reply.fields.emplace_back("Server", "ndlfs");
+  reply.fields.emplace_back("X-Content-Type-Options", "nosniff");
+  // A page of the source may have a script of somebody else: it reads nothing of this site.
+  if (IsPage(reply)) {
+    reply.fields.emplace_back("Referrer-Policy", "no-referrer");
+    reply.fields.emplace_back("Content-Security-Policy",
+                              "default-src 'none'; img-src 'self' data:; style-src "
+                              "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; "
+                              "form-action 'none'; frame-ancestors 'none'");
+  }
+  if (options_.cors) {
+    reply.fields.emplace_back("Access-Control-Allow-Origin", "*");
+    reply.fields.emplace_back("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS");
+    reply.fields.emplace_back("Access-Control-Allow-Headers",
+                              "Range, If-Range, If-Match, If-None-Match, Authorization");
+    reply.fields.emplace_back("Access-Control-Expose-Headers",
+                              "Accept-Ranges, Content-Length, Content-Range, ETag");
+  }
+  if (options_.token.empty() || reply.status == kUnauthorized) return;
+  if (FindToken(request.target, request.credentials, options_.token) == TokenPlace::kUrl) {
+    reply.fields.emplace_back(
+        "Set-Cookie", fmt::format("{}={}; Path={}/; HttpOnly; SameSite=Strict", kTokenCookie,
+                                  options_.token, options_.base));
+  }
+}
+
+void Site::Complain(const model::Error& error) const {
+  const bool is_answer = error.code() == model::ErrorCode::kNotFound ||
+                         error.code() == model::ErrorCode::kDenied || error.is_momentary();
+  if (!is_answer && report_) report_(error.message());
+}
+
+std::variant<HttpReply, Lane> Site::Answer(const HttpRequest& request, Lane lane) const {
+  for (int tries = 1;; ++tries) {
+    auto answer = Try(request, lane);
+    if (answer) return *std::move(answer);
+    if (answer.error().code() == model::ErrorCode::kStale && tries < kTries) continue;
+    const bool is_trouble = ErrorReply(answer.error()).status >= kServerFault;
+    if (is_trouble) Complain(answer.error());
+    return ErrorReply(answer.error());
+  }
+}
+
+Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
+  const std::vector<std::string>& names = request.target.names;
+  if (!names.empty() && IsAskedByHabit(names.back())) {
+    return model::NotFound("{}", names.back());
+  }
+  NDLFS_TRY(const TreeNodePtr node, FindNode(request.target));
+  const TreeNode::Cost cost = node->StatCost();
+  const Lane needed = cost == TreeNode::Cost::kNothing ? lane
+                      : cost == TreeNode::Cost::kScan  ? Lane::kScan
+                                                       : Lane::kRead;
+  if (lane == Lane::kLook && needed != lane) return needed;
+  NDLFS_TRY(const Attributes attributes, node->StatWhenFound());
+  if (request.method == Method::kPropfind) return AnswerPropfind(request, node, attributes);
+  if (IsDirectory(attributes)) return AnswerDirectory(request, node);
+  if (names.empty() || request.target.ends_in_slash) return model::NotFound("no directory");
+  return AnswerFile(request, *node);
+}
+
+Result<TreeNodePtr> Site::FindNode(const RequestTarget& target) const {
+  const auto dap = FindDapTarget(target);
+  if (!dap) return FindNodeAt(root_, target.names);
+  // A file of that name in the source comes first.
+  if (target.query.empty()) {
+    auto found = FindNodeAt(root_, target.names);
+    if (found || found.error().code() != model::ErrorCode::kNotFound) return found;
+  }
+  NDLFS_TRY(const auto group, FindNodeAt(root_, dap->folder));
+  return group->Lookup(dap->name);
+}
+
+Result<HttpReply> Site::AnswerDirectory(const HttpRequest& request,
+                                        const TreeNodePtr& node) const {
+  const std::vector<std::string>& names = request.target.names;
+  HttpReply reply;
+  if (!request.target.ends_in_slash && !names.empty()) {
+    reply.status = kMoved;
+    // Relative, so that it holds behind a proxy, too.
+    std::string target = "./" + backends::PercentEncode(names.back(), false) + '/';
+    if (!request.target.query.empty()) target += '?' + request.target.query;
+    reply.fields.emplace_back("Location", std::move(target));
+    return reply;
+  }
+  NDLFS_TRY(const Listing listing,
+            ListDirectory(root_, names, node, ListedSizes::kCheap, kMostEntries));
+  const bool is_json = WantsJson(request);
+  reply.text = is_json ? ListingAsJson(listing) : ListingAsHtml(listing, names);
+  reply.fields.emplace_back("Content-Type",
+                            is_json ? "application/json" : "text/html; charset=utf-8");
+  reply.fields.emplace_back("Cache-Control", "no-cache");
+  reply.fields.emplace_back("Vary", "Accept");
+  return reply;
+}
+
+Result<HttpReply> Site::AnswerPropfind(const HttpRequest& request, const TreeNodePtr& node,
+                                       const Attributes& attributes) const {
+  const DavDepth depth = ParseDepth(request.depth);
+  if (depth == DavDepth::kInfinity) {
+    HttpReply reply = ErrorReply(kForbiddenDepth,
+                                 "<?xml version=\"1.0\"?>\n<D:error "
+                                 "xmlns:D=\"DAV:\"><D:propfind-finite-depth/></D:error>");
+    reply.fields[0].second = "application/xml; charset=utf-8";
+    return reply;
+  }
+  Listing entries;
+  if (depth == DavDepth::kOne && IsDirectory(attributes)) {
+    NDLFS_TRY(entries, ListDirectory(root_, request.target.names, node, ListedSizes::kAll,
+                                     kMostDavEntries));
+  }
+  HttpReply reply{.status = kMultistatus};
+  reply.text =
+      WriteMultistatus(options_.base, request.target.names, EntryOf("", attributes), entries);
+  reply.fields.emplace_back("Content-Type", "application/xml; charset=utf-8");
+  return reply;
+}
+
+Result<HttpReply> Site::AnswerFile(const HttpRequest& request, TreeNode& node) const {
+  NDLFS_TRY(const OpenedFile opened, node.Open());
+  NDLFS_TRY(const Attributes attributes, node.Stat());
+  const std::optional<FileVersion> version = node.Version();
+  constexpr int64_t kSecond = 1'000'000'000;
+  Validators validators{.mtime_seconds = attributes.mtime_ns / kSecond};
+  if (version) validators.etag = EtagOf(*version);
+
+  HttpReply reply;
+  if (validators.etag) reply.fields.emplace_back("ETag", *validators.etag);
+  reply.fields.emplace_back("Last-Modified", FormatHttpDate(validators.mtime_seconds));
+  // Clients may keep the bytes, but ask whether they are still true.
+  reply.fields.emplace_back("Cache-Control", "no-cache");
+  switch (Evaluate(request.conditions, validators)) {
+    case Verdict::kNotModified:
+      reply.status = kNotModified;
+      return reply;
+    case Verdict::kFailed:
+      return ErrorReply(kPreconditionFailed, "it has changed");
+    case Verdict::kSend:
+      break;
+  }
+  const std::string type = ContentTypeOf(request.target.names.back());
+  if (const auto dap = FindDapTarget(request.target)) {
+    reply.fields.emplace_back("XDAP", "2.0");
+    reply.fields.emplace_back("Content-Description", dap->description);
+  }
+  reply.file = opened.handle;
+  if (opened.size_unknown) {
+    reply.fields.emplace_back("Content-Type", type);
+    return reply;
+  }
+  reply.fields.emplace_back("Accept-Ranges", "bytes");
+  SetBody(reply, request, validators, version ? version->size : attributes.size, type);
+  return reply;
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// Answers requests from a tree. Knows nothing of sockets and threads.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "fs/http/reply.h"
+#include "fs/serve/request_queue.h"
+
+namespace ndlfs::fs {
+
+struct SiteOptions {
+  // The path that all URLs begin with: "" or "/data".
+  std::string base = {};
+  // The text that every request has to show; empty: none.
+  std::string token = {};
+  // Whether the `Host` field is checked (IsTrustedHost), and the names that are allowed.
+  bool checks_host = true;
+  std::vector<std::string> hosts = {};
+  // Pages of other sites may read the files.
+  bool cors = false;
+};
+
+// Thread-safe.
+class Site {
+ public:
+  // `report` is called for failures that a person should know about, in one line.
+  Site(TreeNodePtr root, SiteOptions options, std::function<void(std::string_view)> report)
+      : root_(std::move(root)), options_(std::move(options)), report_(std::move(report)) {}
+
+  const SiteOptions& options() const { return options_; }
+
+  // The answer to a request that may not go on, without any look at the tree; nullopt if it
+  // may.
+  std::optional<HttpReply> Refuse(const HttpRequest& request) const;
+
+  // The answer to a request for which Refuse() has no answer, without the body where this is a
+  // file. `lane` is the lane of the calling thread: another one is returned if the answer
+  // decodes more than is usual there.
+  std::variant<HttpReply, Lane> Answer(const HttpRequest& request, Lane lane) const;
+
+  // Adds the fields that every reply to `request` has.
+  void Complete(const HttpRequest& request, HttpReply& reply) const;
+
+  // Reports `error` if it is trouble with the source, and not an answer.
+  void Complain(const model::Error& error) const;
+
+ private:
+  using Answered = model::Result<std::variant<HttpReply, Lane>>;
+
+  Answered Try(const HttpRequest& request, Lane lane) const;
+  model::Result<TreeNodePtr> FindNode(const RequestTarget& target) const;
+  model::Result<HttpReply> AnswerDirectory(const HttpRequest& request,
+                                           const TreeNodePtr& node) const;
+  model::Result<HttpReply> AnswerPropfind(const HttpRequest& request, const TreeNodePtr& node,
+                                          const Attributes& attributes) const;
+  model::Result<HttpReply> AnswerFile(const HttpRequest& request, TreeNode& node) const;
+
+  const TreeNodePtr root_;
+  const SiteOptions options_;
+  const std::function<void(std::string_view)> report_;
+};
+
+}  // namespace ndlfs::fs

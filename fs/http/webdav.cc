@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "fs/http/webdav.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "fs/http/content_type.h"
+#include "fs/http/parse/conditions.h"
+#include "fs/http/parse/fields.h"
+#include "fs/view/base/html_text.h"
+
+namespace ndlfs::fs {
+namespace {
+
+// All properties, whatever the request asks for: they are few.
+void WriteResponse(std::string& out, const std::string& href, std::string_view name,
+                   const ListingEntry& entry) {
+  out += "<D:response><D:href>" + href + "</D:href><D:propstat><D:prop>";
+  out += "<D:displayname>" + HtmlText(name) + "</D:displayname>";
+  if (entry.is_directory) {
+    out += "<D:resourcetype><D:collection/></D:resourcetype>";
+  } else {
+    out += "<D:resourcetype/>";
+    out += "<D:getcontenttype>" + ContentTypeOf(name) + "</D:getcontenttype>";
+  }
+  if (entry.size) {
+    fmt::format_to(std::back_inserter(out), "<D:getcontentlength>{}</D:getcontentlength>",
+                   *entry.size);
+  }
+  if (entry.mtime_seconds) {
+    out +=
+        "<D:getlastmodified>" + FormatHttpDate(*entry.mtime_seconds) + "</D:getlastmodified>";
+  }
+  out += "</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>\n";
+}
+
+}  // namespace
+
+DavDepth ParseDepth(const std::optional<std::string>& field) {
+  if (!field) return DavDepth::kInfinity;
+  const std::string_view depth = TrimBlanks(*field);
+  if (depth == "0") return DavDepth::kZero;
+  return depth == "1" ? DavDepth::kOne : DavDepth::kInfinity;
+}
+
+std::string WriteMultistatus(std::string_view base, const std::vector<std::string>& path,
+                             const ListingEntry& self, const Listing& entries) {
+  std::string href(base);
+  for (const std::string& name : path) href += '/' + UrlOfName(name);
+  if (self.is_directory || href.empty()) href += '/';
+  std::string out =
+      "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:multistatus xmlns:D=\"DAV:\">\n";
+  WriteResponse(out, href, path.empty() ? std::string_view("/") : path.back(), self);
+  for (const ListingEntry& entry : entries) {
+    WriteResponse(out, href + UrlOfName(entry.name) + (entry.is_directory ? "/" : ""),
+                  entry.name, entry);
+  }
+  return out + "</D:multistatus>\n";
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "fs/http/site.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "backends/store/http/index_page.h"
+#include "fs/http/listing.h"
+#include "fs/http/webdav.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Method = HttpRequest::Method;
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr Attributes kOfFile = {.mode = S_IFREG | 0444, .mtime_ns = 7 * kSecond};
+constexpr Attributes kOfFolder = {.mode = S_IFDIR | 0555, .mtime_ns = 7 * kSecond};
+
+class Folder final : public DirectoryNode {
+ public:
+  explicit Folder(std::map<std::string, TreeNodePtr> nodes) : nodes_(std::move(nodes)) {}
+
+  model::Result<Attributes> Stat() const override { return kOfFolder; }
+  model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    const auto found = nodes_.find(std::string(name));
+    if (found == nodes_.end()) return model::NotFound("{}", name);
+    return found->second;
+  }
+  model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
+    std::vector<DirectoryEntry> entries;
+    for (const auto& [name, node] : nodes_) {
+      entries.push_back({name, node->Stat()->mode & S_IFMT});
+    }
+    return MakeListReader(std::move(entries));
+  }
+
+ private:
+  const std::map<std::string, TreeNodePtr> nodes_;
+};
+
+TreeNodePtr Text(std::string text) { return MakeTextNode(std::move(text), kOfFile); }
+
+TreeNodePtr Tree() {
+  const auto inner = std::make_shared<Folder>(
+      std::map<std::string, TreeNodePtr>{{"data.npy", Text("0123456789")},
+                                         {"up.txt", MakeSymlinkNode("../top.txt", kOfFile)},
+                                         {"out.txt", MakeSymlinkNode("/etc/passwd", kOfFile)},
+                                         {"loop", MakeSymlinkNode("loop", kOfFile)}});
+  return std::make_shared<Folder>(std::map<std::string, TreeNodePtr>{
+      {"top.txt", Text("top")},
+      {"a b: \"ü\"&", inner},
+      {"inner", inner},
+      {"climb", MakeSymlinkNode("../../../inner/data.npy", kOfFile)}});
+}
+
+HttpRequest Get(std::string_view target, Method method = Method::kGet) {
+  return {.method = method, .target = *ParseRequestTarget(target)};
+}
+
+HttpReply AnswerOf(const Site& site, const HttpRequest& request) {
+  auto reply = std::get<HttpReply>(site.Answer(request, Lane::kLook));
+  site.Complete(request, reply);
+  return reply;
+}
+
+class SiteTest : public testing::Test {
+ protected:
+  HttpReply Answer(const HttpRequest& request) { return AnswerOf(site_, request); }
+
+  Site site_{Tree(), {}, {}};
+};
+
+std::string Field(const HttpReply& reply, std::string_view name) {
+  for (const auto& [known, value] : reply.fields) {
+    if (known == name) return value;
+  }
+  return "none";
+}
+
+TEST_F(SiteTest, FileHasItsLengthAndValidators) {
+  const auto reply = Answer(Get("/inner/data.npy"));
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.length, 10);
+  EXPECT_EQ(Field(reply, "Content-Type"), "application/octet-stream");
+  EXPECT_EQ(Field(reply, "Accept-Ranges"), "bytes");
+  EXPECT_EQ(Field(reply, "Last-Modified"), "Thu, 01 Jan 1970 00:00:07 GMT");
+  EXPECT_THAT(Field(reply, "ETag"), testing::MatchesRegex("\"[0-9a-f-]+\""));
+}
+
+TEST_F(SiteTest, OneRangeAndSeveral) {
+  auto request = Get("/inner/data.npy");
+  request.range = "bytes=2-4";
+  auto reply = Answer(request);
+  EXPECT_EQ(reply.status, 206);
+  EXPECT_EQ(Field(reply, "Content-Range"), "bytes 2-4/10");
+  EXPECT_EQ(reply.length, 3);
+  request.range = "bytes=0-0,9-";
+  reply = Answer(request);
+  EXPECT_EQ(reply.status, 206);
+  EXPECT_THAT(Field(reply, "Content-Type"), HasSubstr("multipart/byteranges; boundary="));
+  uint64_t length = 0;
+  for (const BodyPart& part : reply.parts) length += part.text.size() + part.range.length;
+  EXPECT_EQ(reply.length, length);
+  EXPECT_THAT(reply.parts[1].text, HasSubstr("Content-Range: bytes 9-9/10\r\n\r\n"));
+  request.range = "bytes=10-";
+  reply = Answer(request);
+  EXPECT_EQ(reply.status, 416);
+  EXPECT_EQ(Field(reply, "Content-Range"), "bytes */10");
+  EXPECT_EQ(reply.file, nullptr);
+}
+
+TEST_F(SiteTest, Conditions) {
+  const std::string etag = Field(Answer(Get("/inner/data.npy")), "ETag");
+  auto request = Get("/inner/data.npy");
+  request.conditions.if_none_match = etag;
+  EXPECT_EQ(Answer(request).status, 304);
+  EXPECT_EQ(Field(Answer(request), "ETag"), etag);
+  request.conditions = {.if_match = "\"other\""};
+  EXPECT_EQ(Answer(request).status, 412);
+  request.conditions = {.if_range = "\"other\""};
+  request.range = "bytes=0-0";
+  EXPECT_EQ(Answer(request).status, 200);
+  request.conditions = {.if_range = etag};
+  EXPECT_EQ(Answer(request).status, 206);
+}
+
+TEST_F(SiteTest, LinksAreFollowedInTheTreeOnly) {
+  EXPECT_EQ(Answer(Get("/inner/up.txt")).length, 3);
+  EXPECT_EQ(Answer(Get("/climb")).length, 10);
+  EXPECT_EQ(Answer(Get("/inner/out.txt")).status, 404);
+  EXPECT_EQ(Answer(Get("/inner/loop")).status, 500);
+}
+
+TEST_F(SiteTest, DirectoryWithoutSlashIsRedirectedByARelativeUrl) {
+  EXPECT_EQ(Answer(Get("/inner?x=1")).status, 301);
+  EXPECT_EQ(Field(Answer(Get("/inner?x=1")), "Location"), "./inner/?x=1");
+  EXPECT_EQ(Field(Answer(Get("/a%20b%3A%20%22%C3%BC%22&")), "Location"),
+            "./a%20b%3A%20%22%C3%BC%22%26/");
+}
+
+TEST_F(SiteTest, WhatIsNotThereIsNotFound) {
+  for (const char* path : {"/none", "/inner/none/x", "/top.txt/", "/inner/data.npy/",
+                           "/inner/._data.npy", "/.DS_Store"}) {
+    EXPECT_EQ(Answer(Get(path)).status, 404) << path;
+  }
+}
+
+// Both pages are read by the HTTP source of ndlfs itself.
+TEST_F(SiteTest, ListingsAreReadByTheSourceOfUrls) {
+  const auto html = Answer(Get("/"));
+  const auto json = Answer(Get("/?format=json"));
+  for (const auto* reply : {&html, &json}) {
+    const auto objects = backends::ParseIndexPage(Field(*reply, "Content-Type"), reply->text,
+                                                  "http://localhost/");
+    ASSERT_TRUE(objects);
+    std::map<std::string, bool> found;
+    for (const auto& object : *objects) found[object.name] = object.is_directory();
+    EXPECT_EQ(
+        found,
+        (std::map<std::string, bool>{
+            {"top.txt", false}, {"a b: \"ü\"&", true}, {"inner", true}, {"climb", false}}));
+  }
+  EXPECT_THAT(html.text, Not(HasSubstr("href=\"/")));
+  EXPECT_THAT(Answer(Get("/inner/")).text, HasSubstr("href=\"../\""));
+  EXPECT_NE(Field(html, "Content-Security-Policy"), "none");
+}
+
+TEST_F(SiteTest, JsonIsThatOfNginx) {
+  auto request = Get("/inner/");
+  request.accept = "application/json";
+  const auto listing = nlohmann::json::parse(Answer(request).text);
+  ASSERT_EQ(listing.size(), 2);  // without the links that lead nowhere
+  EXPECT_EQ(listing[0]["name"], "data.npy");
+  EXPECT_EQ(listing[0]["type"], "file");
+  EXPECT_EQ(listing[1]["size"], 3);
+}
+
+TEST_F(SiteTest, MethodsThatWriteAreRefused) {
+  const auto reply = site_.Refuse(Get("/top.txt", Method::kOther));
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->status, 405);
+  EXPECT_EQ(Field(*reply, "Allow"), "GET, HEAD, OPTIONS, PROPFIND");
+  EXPECT_FALSE(site_.Refuse(Get("/top.txt", Method::kHead)));
+}
+
+TEST_F(SiteTest, HostsOfOtherSitesAreRefused) {
+  auto request = Get("/");
+  request.host = "evil.org";
+  ASSERT_TRUE(site_.Refuse(request));
+  EXPECT_EQ(site_.Refuse(request)->status, 421);
+  request = Get("http://evil.org/");
+  request.host = "localhost";
+  EXPECT_TRUE(site_.Refuse(request));
+  request = Get("http://localhost/");
+  EXPECT_FALSE(site_.Refuse(request));
+}
+
+TEST(TokenSiteTest, TokenIsDemandedAndKeptInACookie) {
+  const Site site(Tree(), {.base = "", .token = "0123456789"}, {});
+  auto request = Get("/top.txt");
+  ASSERT_TRUE(site.Refuse(request));
+  EXPECT_EQ(site.Refuse(request)->status, 401);
+  EXPECT_THAT(site.Refuse(request)->text, Not(HasSubstr("0123456789")));
+  request = Get("/top.txt?token=0123456789");
+  EXPECT_FALSE(site.Refuse(request));
+  EXPECT_EQ(Field(AnswerOf(site, request), "Set-Cookie"),
+            "ndlfs-token=0123456789; Path=/; HttpOnly; SameSite=Strict");
+  request = Get("/top.txt");
+  request.credentials.cookie = "ndlfs-token=0123456789";
+  EXPECT_FALSE(site.Refuse(request));
+  EXPECT_EQ(Field(AnswerOf(site, request), "Set-Cookie"), "none");
+}
+
+TEST(CorsSiteTest, OtherSitesMayReadOnDemandOnly) {
+  const Site site(Tree(), {.cors = true}, {});
+  EXPECT_EQ(Field(AnswerOf(site, Get("/top.txt")), "Access-Control-Allow-Origin"), "*");
+  const Site closed(Tree(), {}, {});
+  EXPECT_EQ(Field(AnswerOf(closed, Get("/top.txt")), "Access-Control-Allow-Origin"), "none");
+}
+
+TEST_F(SiteTest, PropfindTellsADirectoryAndItsEntries) {
+  auto request = Get("/inner", Method::kPropfind);
+  request.depth = "1";
+  const auto reply = Answer(request);
+  EXPECT_EQ(reply.status, 207);
+  EXPECT_THAT(reply.text, HasSubstr("<D:href>/inner/</D:href>"));
+  EXPECT_THAT(reply.text, HasSubstr("<D:href>/inner/data.npy</D:href>"));
+  EXPECT_THAT(reply.text, HasSubstr("<D:getcontentlength>10</D:getcontentlength>"));
+  request.depth = "0";
+  EXPECT_THAT(Answer(request).text, Not(HasSubstr("data.npy")));
+  for (const auto& depth :
+       {std::optional<std::string>(), std::optional<std::string>("infinity")}) {
+    request.depth = depth;
+    EXPECT_EQ(Answer(request).status, 403);
+    EXPECT_THAT(Answer(request).text, HasSubstr("propfind-finite-depth"));
+  }
+}
+
+TEST(MultistatusTest, NamesAreEncodedBelowTheBase) {
+  const auto text = WriteMultistatus("/data", {"a&b"}, {.name = "", .is_directory = true},
+                                     {{.name = "<x>", .is_directory = false, .size = 1}});
+  EXPECT_THAT(text, HasSubstr("<D:href>/data/a%26b/</D:href>"));
+  EXPECT_THAT(text, HasSubstr("<D:href>/data/a%26b/%3Cx%3E</D:href>"));
+  EXPECT_THAT(text, HasSubstr("<D:displayname>&lt;x&gt;</D:displayname>"));
+}
+
+}  // namespace
+}  // namespace ndlfs::fs
