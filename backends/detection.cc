@@ -164,14 +164,27 @@ const Format* FindFirstMarker(const Source& source, std::string_view path,
   return nullptr;
 }
 
-// The markers of all formats, in their order.
+// The markers of all formats, each once.
 std::vector<std::string_view> MarkersOfAll() {
   std::vector<std::string_view> names;
   for (const Format* format : Formats()) {
-    const auto markers = format->directory_markers().names;
-    names.insert(names.end(), markers.begin(), markers.end());
+    for (const std::string_view marker : format->directory_markers().names) {
+      if (std::ranges::find(names, marker) == names.end()) names.push_back(marker);
+    }
   }
   return names;
+}
+
+// Whether one of `names` is there, by what was found of `asked`; false for a name that was not
+// asked for.
+using FoundFiles = std::vector<model::Result<std::optional<ValueInfo>>>;
+bool HasOneOf(std::span<const std::string_view> names,
+              const std::vector<std::string_view>& asked, const FoundFiles& found) {
+  return std::ranges::any_of(names, [&](std::string_view name) {
+    const auto at = std::ranges::find(asked, name) - asked.begin();
+    const auto i = static_cast<size_t>(at);
+    return i < found.size() && found[i] && *found[i];
+  });
 }
 
 // Looks into the directory at `path` of a source where each look is a request. Returns its
@@ -257,14 +270,11 @@ model::Result<const Format*> DetectDirectory(const Source& source, std::string_v
   if (found.size() != names.size()) return nullptr;
   std::optional<model::Error> passing;
   for (const auto& file : found) NotePassing(file, passing);
-  auto next = found.begin();
   for (const Format* format : Formats()) {
     const auto markers = format->directory_markers();
-    const auto end = next + static_cast<ptrdiff_t>(markers.names.size());
-    const bool any = std::any_of(next, end, [](const auto& file) { return file && *file; });
-    next = end;
-    if (!any) continue;
+    if (!HasOneOf(markers.names, names, found)) continue;
     if (markers.suffice) return format;
+    if (HasOneOf(markers.of_others, names, found)) continue;
     const auto is_store = format->ProbeDirectory(source, path);
     if (is_store && *is_store) return format;
     NotePassing(is_store, passing);

@@ -27,10 +27,12 @@ class Format {
   virtual std::string_view name() const = 0;
 
   // Names of files. Every directory that is a store of this format has one of them at its top.
-  // `suffice`: a directory that has one is such a store.
+  // `suffice`: a directory that has one is such a store. `of_others`: a directory that has a
+  // file of such a name is none.
   struct DirectoryMarkers {
     std::span<const std::string_view> names = {};
     bool suffice = false;
+    std::span<const std::string_view> of_others = {};
   };
   virtual DirectoryMarkers directory_markers() const { return {}; }
   // Whether the directory at `path`, which has a marker that does not suffice, is the top of a

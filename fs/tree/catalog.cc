@@ -22,6 +22,7 @@ model::Result<std::shared_ptr<MountedStore>> Catalog::Find(const std::string& pa
     store->NoteStatus(status);
     return store;
   }
+  if (auto store = FindOpen(path, status)) return store;
   const backends::FileLook look = services_.detect(path, is_directory);
   if (look.error) return model::Propagate(*look.error, path);
   if (look.format != nullptr) {
@@ -95,6 +96,19 @@ std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
   auto store = holds ? known->object.lock() : nullptr;
   if (!store || store->is_directory() != status.is_directory()) return nullptr;
   return store;
+}
+
+std::shared_ptr<MountedStore> Catalog::FindOpen(const std::string& path,
+                                                const backends::FileStatus& status) {
+  if (!status.is_directory() || !services_.source->looks_are_requests()) return nullptr;
+  std::shared_ptr<MountedStore> store;
+  {
+    model::MutexLock lock(mutex_);
+    const auto* known = known_.Find(KeyOf(path));
+    if (known != nullptr) store = known->object.lock();
+  }
+  if (!store || !store->is_directory() || !store->IsStillThere()) return nullptr;
+  return Keep(path, status);
 }
 
 std::shared_ptr<MountedStore> Catalog::Keep(const std::string& path,

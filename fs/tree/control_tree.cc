@@ -192,16 +192,18 @@ class Root final : public DirectoryNode {
   }
 
  private:
-  // The store called `name` right below the top of a server; null if nothing is that for sure.
+  // The store called `name` right below the top of a server; null if nothing is that for sure:
+  // no store is known there, and the name is not that of one.
   // Whether the top is a store too, which the name of the top does not suggest, is left open
   // until somebody looks at the top: to find out takes more requests than to find the store.
   model::Result<TreeNodePtr> FindStoreOfServer(std::string_view name) const {
     const backends::Source& source = *context_.source;
     const bool may_be = context_.file.empty() && context_.as.empty() &&
                         source.looks_are_requests() && !context_.catalog.KnowsStore("") &&
-                        backends::IsCalledLikeStore(source, name) &&
                         !backends::IsCalledLikeStore(source, "");
-    if (!may_be) return nullptr;
+    const bool is_likely = backends::IsCalledLikeStore(source, name) ||
+                           context_.catalog.KnowsStore(std::string(name));
+    if (!may_be || !is_likely) return nullptr;
     auto node = FindSourceNode(context_, std::string(name));
     if (!node && node.error().code() == model::ErrorCode::kNotFound) return nullptr;
     if (!node) return node;

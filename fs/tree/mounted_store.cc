@@ -143,6 +143,12 @@ bool MountedStore::IsSettled() const {
   return hierarchy_ != nullptr;
 }
 
+bool MountedStore::IsStillThere() {
+  auto answer = Fresh();
+  if (!answer) answer = LookWhetherUnchanged();
+  return answer && *answer;
+}
+
 std::shared_ptr<const backends::VersionNames> MountedStore::KnownVersions() const {
   model::MutexLock lock(mutex_);
   return services_.freshness.Holds(names_asked_at_) ? version_names_ : nullptr;

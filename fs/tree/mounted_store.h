@@ -203,6 +203,9 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   std::string format() const;
   // Whether the store is open, and will not be looked at again: see StoreVersion::is_fixed.
   bool IsSettled() const EXCLUDES(mutex_);
+  // Whether the store is open, and its metadata are still those of the source. Looks at them,
+  // unless they were looked at just now.
+  bool IsStillThere() EXCLUDES(mutex_);
 
   // The names of all versions, not older than Freshness allows. kNotFound if the store has no
   // versions; errors of Hierarchy().

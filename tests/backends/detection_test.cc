@@ -106,6 +106,18 @@ TEST(LookIntoFileTest, ReadsTheHeadOnce) {
   EXPECT_EQ(HeadReads(archive.Build(), "notes.zip"), 1);
 }
 
+// Consolidated metadata are read only if they may be those of references.
+TEST(DetectDirectoryTest, ReadsNothingOfAStoreThatItsNamesTell) {
+  const auto source = test::MemorySource::Make();
+  source->Put("d/.zmetadata", R"({"metadata": {}, "zarr_consolidated_format": 1})");
+  EXPECT_THAT(DetectDirectory(*source, "d"), test::IsOkAnd(&ZarrFormat()));
+  const size_t reads = source->reads().size();
+  EXPECT_GT(reads, 0u);
+  source->Put("d/.zgroup", R"({"zarr_format": 2})");
+  EXPECT_THAT(DetectDirectory(*source, "d"), test::IsOkAnd(&ZarrFormat()));
+  EXPECT_EQ(source->reads().size(), reads);
+}
+
 TEST_F(DetectionTest, GribIsFoundBehindABulletin) {
   const std::string message = test::GribMessageOf(test::GribTestField());
   EXPECT_EQ(FormatOf("SMVX01 KWBC 010000\r\r\n" + message), &GribFormat());

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes small Icechunk repositories (version 2), with flatc and the schemas of the reader."""
+"""Writes small Icechunk repositories (versions 1 and 2), with flatc and the schemas of the reader."""
 import json
 import os
 import subprocess
@@ -55,8 +55,9 @@ def node(path, number, document, manifests=None):
 
 
 class Repository:
-    def __init__(self, path):
+    def __init__(self, path, version=2):
         self.path = path
+        self.version = version
         self.next = 1000
         self.snapshots = []  # (id, parent, microseconds)
         self.branches = {}  # indexes of snapshots
@@ -80,7 +81,7 @@ class Repository:
         number = self.new_id()
         tree = {"id": {"bytes": id_bytes(number)},
                 "arrays": [{"node_id": {"bytes": id_bytes(node_id, 8)}, "refs": references}]}
-        self.write("manifests/" + id_text(number), file_of("manifest", payload("manifest", tree)))
+        self.write("manifests/" + id_text(number), file_of("manifest", payload("manifest", tree), self.version))
         return number
 
     def write_chunk(self, contents):
@@ -88,10 +89,12 @@ class Repository:
         self.write("chunks/" + id_text(number), contents)
         return number
 
-    def write_snapshot(self, nodes):
+    def write_snapshot(self, nodes, branch="main"):
         number = self.new_id()
         tree = {"id": {"bytes": id_bytes(number)}, "nodes": nodes, "message": "", "metadata": [], "manifest_files": []}
-        self.write("snapshots/" + id_text(number), file_of("snapshot", payload("snapshot", tree)))
+        if self.version == 1 and branch in self.branches:
+            tree["parent_id"] = {"bytes": id_bytes(self.snapshots[self.branches[branch]][0])}
+        self.write("snapshots/" + id_text(number), file_of("snapshot", payload("snapshot", tree), self.version))
         return number
 
     def references(self, values, rows):
@@ -109,14 +112,23 @@ class Repository:
         manifest = self.write_manifest(self.references(values, rows))
         extents = [[0, -(-len(values) // rows)]] + [[0, 1]] * (values.ndim - 1)
         nodes = [node("/", 1, GROUP), node("/" + name, 2, array_document(values, rows), [(manifest, extents)])]
-        return self.add(self.write_snapshot(nodes), branch)
+        return self.add(self.write_snapshot(nodes, branch), branch)
 
     def add(self, snapshot, branch="main"):
         parent = self.branches.get(branch, -1)
         self.snapshots.append((snapshot, parent, 1_700_000_000_000_000 + 1_000_000 * len(self.snapshots)))
         self.branches[branch] = len(self.snapshots) - 1
-        self.write_repo()
+        self.write_refs()
         return len(self.snapshots) - 1
+
+    def write_refs(self):
+        if self.version == 2:
+            return self.write_repo()
+        for kind, names in ("branch", self.branches), ("tag", self.tags):
+            for name, index in names.items():
+                self.write(f"refs/{kind}.{name}/ref.json",
+                           json.dumps({"snapshot": id_text(self.snapshots[index][0])}).encode())
+        return None
 
     def write_repo(self):
         refs = [[{"name": name, "snapshot_index": index} for name, index in sorted(names.items())]

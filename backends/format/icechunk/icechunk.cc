@@ -105,6 +105,19 @@ class IcechunkHierarchy final : public Hierarchy, public Versioned {
   mutable Generation seen_ GUARDED_BY(mutex_);  // of `entry_`, which led to this snapshot
 };
 
+// Where each read is a request, reads a file that is not large as a whole: opening the store
+// needs it next, and the source remembers it.
+Result<bool> RepoFileHasMagic(const Store& store, bool reads_are_requests) {
+  constexpr uint64_t kNotLarge = uint64_t{1} << 20;
+  ByteRange range = {0, icechunk::kHeaderSize};
+  if (reads_are_requests) {
+    NDLFS_TRY(const auto size, store.Size(kRepoFile));
+    if (size && *size <= kNotLarge) range = {};
+  }
+  NDLFS_TRY(const auto head, store.Get(kRepoFile, kNotLarge, {.range = range}));
+  return head && icechunk::HasMagic(head->bytes.span());
+}
+
 class Icechunk final : public Format {
  public:
   std::string_view name() const override { return "Icechunk"; }
@@ -113,9 +126,8 @@ class Icechunk final : public Format {
 
   Result<bool> ProbeDirectory(const Source& source, std::string_view path) const override {
     const auto store = source.OpenStore(std::string(path));
-    NDLFS_TRY(const auto head, store->Get(kRepoFile, icechunk::kHeaderSize,
-                                          {.range = {0, icechunk::kHeaderSize}}));
-    if (head && icechunk::HasMagic(head->bytes.span())) return true;
+    NDLFS_TRY(const bool has_magic, RepoFileHasMagic(*store, source.looks_are_requests()));
+    if (has_magic) return true;
     constexpr uint64_t kLongestRef = 1024;
     const auto ref = store->Get(kMainRef, kLongestRef);
     if (!ref && !ref.error().is_transient()) return false;

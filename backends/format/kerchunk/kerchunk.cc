@@ -19,6 +19,8 @@ namespace {
 using kerchunk::ReferenceStore;
 
 constexpr std::string_view kMetadataName = ".zmetadata";
+// Stores of Zarr have these files, too.
+constexpr std::array<std::string_view, 3> kNamesOfZarr = {".zgroup", ".zarray", "zarr.json"};
 
 // The Zarr hierarchy over the references, but for arrays whose chunks are out
 // of reach: those are described only.
@@ -104,7 +106,9 @@ class Kerchunk final : public Format {
  public:
   std::string_view name() const override { return "kerchunk"; }
 
-  DirectoryMarkers directory_markers() const override { return {{&kMetadataName, 1}}; }
+  DirectoryMarkers directory_markers() const override {
+    return {.names = {&kMetadataName, 1}, .of_others = kNamesOfZarr};
+  }
   model::Result<bool> ProbeDirectory(const Source& source,
                                      std::string_view path) const override {
     // Where each look is a request, the usual name of another format is enough.

@@ -202,11 +202,14 @@ std::string RemoteTree::Describe(std::string_view path) const {
   return DescribeIn(service_->name(), path);
 }
 
-bool RemoteTree::IsDocument(std::string_view path) const {
-  return std::ranges::any_of(documents_, [&](std::string_view document) {
-    if (!path.ends_with(document)) return false;
-    return path.size() == document.size() || path[path.size() - document.size() - 1] == '/';
-  });
+std::optional<std::string> RemoteTree::FolderOfDocument(std::string_view path) const {
+  for (const std::string_view document : documents_) {
+    if (path == document) return "";
+    if (!path.ends_with(document)) continue;
+    const size_t folder = path.size() - document.size() - 1;
+    if (path[folder] == '/') return std::string(path.substr(0, folder));
+  }
+  return std::nullopt;
 }
 
 HttpRequest RemoteTree::FileRequest(const std::string& path) const {
@@ -384,10 +387,8 @@ std::vector<model::Result<Look>> RemoteTree::LookAtFiles(
     const auto known = memory_.FindFile(path);
     looks.emplace_back(known.value_or(Look()));
     asked.push_back(known ? std::nullopt : std::optional(round.AddLook(path)));
-    const std::string folder(FolderOf(path));
-    const bool is_new =
-        !known && IsDocument(path) && (folders.empty() || folders.back() != folder);
-    if (is_new) folders.push_back(folder);
+    const auto folder = known ? std::nullopt : FolderOfDocument(path);
+    if (folder && (folders.empty() || folders.back() != *folder)) folders.push_back(*folder);
   }
   if (folders.size() == 1 && MayList(folders.front())) round.AddLists(folders);
   round.Send();
@@ -412,10 +413,7 @@ bool RemoteTree::IsToBeRead(const std::string& path) const {
 // Not where the directory above is not known, as then it is looked for by its name.
 bool RemoteTree::MayList(const std::string& path) const {
   if (memory_.FindNames(path) || memory_.FindOwn(path)) return false;
-  const bool is_known = std::ranges::any_of(
-      DocumentsIn(path, documents_),
-      [&](const std::string& document) { return memory_.FindDocument(document).has_value(); });
-  if (is_known) return false;
+  if (!KnownDocumentsIn(path).empty()) return false;
   if (path.empty()) return !service_->lists_are_complete();
   const auto above = memory_.FindNames(FolderOf(path));
   return above && (above->is_listed || !service_->lists_are_complete());
@@ -450,7 +448,8 @@ void RemoteTree::LookTogether(const std::string& path,
     std::vector<std::string> folders;
     if (!is_known) folders.push_back(path);
     for (const std::string& document : documents) {
-      const std::string folder(FolderOf(document));
+      const std::string folder =
+          FolderOfDocument(document).value_or(std::string(FolderOf(document)));
       const bool is_asked = std::ranges::find(folders, folder) != folders.end();
       if (!is_asked && !memory_.Find(folder)) folders.push_back(folder);
     }
@@ -496,6 +495,7 @@ model::Result<Look> RemoteTree::LookByName(const std::string& path,
   if (listed && FindName(listed->objects, FileNameOf(path)) != nullptr) {
     return LookAtFiles({&path, 1}).front();
   }
+  if (const auto store = LookForKnownStore(path, along)) return *store;
   if (!first_documents_.empty() && HasExtension(FileNameOf(path), extension_)) {
     if (const auto store = LookForStore(path, along)) return *store;
     along = {};
@@ -534,6 +534,27 @@ std::optional<Look> RemoteTree::LookForStore(const std::string& path,
   return NoteDirectory(path);
 }
 
+// The documents in the directory that were read at some time.
+std::vector<std::string> RemoteTree::KnownDocumentsIn(const std::string& path) const {
+  std::vector<std::string> known = DocumentsIn(path, documents_);
+  std::erase_if(known,
+                [&](const std::string& document) { return !memory_.FindDocument(document); });
+  return known;
+}
+
+// Where documents were read before is still a directory if one of them is there.
+std::optional<Look> RemoteTree::LookForKnownStore(const std::string& path,
+                                                  std::span<const std::string> along) const {
+  const auto known = KnownDocumentsIn(path);
+  if (known.empty()) return std::nullopt;
+  Round round(*this);
+  round.AddUnknown(along);
+  round.AddDocuments(known);
+  round.Send();
+  if (!round.has_document()) return std::nullopt;
+  return NoteDirectory(path);
+}
+
 Look RemoteTree::NoteDirectory(const std::string& path) const {
   const Look directory = {.kind = Look::Kind::kDirectory};
   memory_.Note(path, directory, memory_.Now());
@@ -544,6 +565,13 @@ Look RemoteTree::NoteDirectory(const std::string& path) const {
 // are still found.
 model::Result<Look> RemoteTree::LookByList(const std::string& path) const {
   const Look directory = {.kind = Look::Kind::kDirectory};
+  if (!path.empty() && !KnownDocumentsIn(path).empty()) {  // most likely it still is one
+    Round round(*this);
+    const size_t list = round.AddList(path);
+    round.Send();
+    const auto page = round.TakeList(list);
+    if (page && *page && (*page)->is_directory) return directory;
+  }
   Round round(*this);
   const size_t list = round.AddList(path);
   const auto file = path.empty() ? std::nullopt : std::optional(round.AddLook(path));

@@ -47,7 +47,10 @@ class RemoteTree {
   const ObjectService& service() const { return *service_; }
   LookMemory& memory() const { return memory_; }
   std::string Describe(std::string_view path) const;
-  bool IsDocument(std::string_view path) const;
+  bool IsDocument(std::string_view path) const { return FolderOfDocument(path).has_value(); }
+  // The directory whose document `path` is: "s" for "s/refs/branch.main/ref.json", if that is
+  // one of RemoteOptions::documents. nullopt if it is no document.
+  std::optional<std::string> FolderOfDocument(std::string_view path) const;
 
   // ObjectService::FileRequest(). The list of a bucket tells the size of the stored bytes, so
   // files are read as they are stored; only metadata documents are decoded.
@@ -100,10 +103,13 @@ class RemoteTree {
                                  std::span<const std::string> along = {}) const;
   std::optional<Look> LookForStore(const std::string& path,
                                    std::span<const std::string> along) const;
+  std::optional<Look> LookForKnownStore(const std::string& path,
+                                        std::span<const std::string> along) const;
   Look NoteDirectory(const std::string& path) const;
   bool MayList(const std::string& path) const;
   bool IsToBeRead(const std::string& path) const;
   model::Result<Look> LookByList(const std::string& path) const;
+  std::vector<std::string> KnownDocumentsIn(const std::string& path) const;
   model::Result<std::optional<ListPage>> ToPage(
       const std::string& path, const PageStart& start,
       const model::Result<HttpResponse>& response) const;

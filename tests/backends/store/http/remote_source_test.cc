@@ -221,6 +221,34 @@ TEST_F(RemoteSourceTest, WhatWasLookedForTogetherIsNotAskedAgain) {
   EXPECT_THAT(Asked(), IsEmpty());
 }
 
+TEST_F(RemoteSourceTest, DocumentsInFoldersAreOfTheStoreAround) {
+  server_.Put("d/x", "1");
+  RemoteOptions options = Trusting();
+  options.documents = {"zarr.json", "refs/main.json"};
+  const auto source = server_.MakeSource(options);
+  const std::vector<std::string_view> names = {"zarr.json", "refs/main.json"};
+  EXPECT_TRUE(source->Stat("d", Follow::kNo).value()->is_directory());
+  Asked();
+  EXPECT_THAT(source->OpenStore("")->StatMany(names), SizeIs(2));
+  EXPECT_THAT(Asked(), UnorderedElementsAre("GET /zarr.json", "GET /refs/main.json", "GET /"));
+}
+
+TEST_F(RemoteSourceTest, AStoreWhoseDocumentIsKnownIsLookedForByThat) {
+  server_.Put("d/zarr.json", "{}");
+  RemoteOptions options = Trusting();
+  auto now = std::chrono::steady_clock::now();
+  options.clock = [&now] { return now; };
+  const auto source = server_.MakeSource(options);
+  EXPECT_TRUE(source->Stat("d", Follow::kNo).value()->is_directory());
+  now += std::chrono::hours(2);
+  Asked();
+  EXPECT_TRUE(source->Stat("d", Follow::kNo).value()->is_directory());
+  EXPECT_THAT(Asked(), ElementsAre("HEAD /d/zarr.json"));
+  server_.Remove("d/zarr.json");
+  now += std::chrono::hours(2);
+  EXPECT_FALSE(source->Stat("d", Follow::kNo).value());
+}
+
 TEST_F(RemoteSourceTest, LookAheadIsAtAFewChildrenThatAreKnown) {
   server_.Put("s/zarr.json", "{}");
   server_.Put("s/t/zarr.json", "[1]");
