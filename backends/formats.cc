@@ -14,6 +14,7 @@
 #include "backends/format/netcdf3/netcdf3.h"
 #include "backends/format/npy/npy.h"
 #include "backends/format/npy/npz.h"
+#include "backends/format/tiff/tiff.h"
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/format/zip/zarr_zip.h"
 
@@ -27,7 +28,7 @@ std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
       &KerchunkFormat(), &ZarrFormat(),    &N5Format(),       &NpyFormat(),  &NpzFormat(),
       &ZarrZipFormat(),  &NetCdf3Format(), &FitsFormat(),     &NrrdFormat(), &MetaImageFormat(),
-      &NiftiFormat(),    &NcmlFormat(),    &IcechunkFormat(),
+      &NiftiFormat(),    &NcmlFormat(),    &IcechunkFormat(), &TiffFormat(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif
