@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <string_view>
@@ -73,6 +74,67 @@ std::optional<uint64_t> ParseCount(std::string_view text) {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+// Takes the digits of a text.
+class DigitReader {
+ public:
+  explicit DigitReader(std::string_view text) : text_(text) {}
+
+  // A number of exactly so many digits.
+  std::optional<int> Take(size_t digits) {
+    int number = 0;
+    for (size_t i = 0; i < digits; ++i) {
+      if (i >= text_.size() || text_[i] < '0' || text_[i] > '9') return std::nullopt;
+      number = number * 10 + (text_[i] - '0');
+    }
+    text_.remove_prefix(digits);
+    return number;
+  }
+  // Skips one of these characters, or nothing.
+  bool Skip(std::string_view characters) {
+    const bool is_there = !text_.empty() && characters.find(text_.front()) != characters.npos;
+    if (is_there) text_.remove_prefix(1);
+    return is_there;
+  }
+  bool is_at_digit() const {
+    return !text_.empty() && text_.front() >= '0' && text_.front() <= '9';
+  }
+
+ private:
+  std::string_view text_;
+};
+
+// The time of day that follows a date: hours, minutes, and seconds if they are there. 0 if
+// there is none.
+double TimeOfDay(DigitReader digits) {
+  if (!digits.Skip("T_ -")) return 0;
+  const auto hours = digits.Take(2);
+  digits.Skip(":");
+  const auto minutes = digits.Take(2);
+  digits.Skip(":");
+  const int seconds = digits.Take(2).value_or(0);
+  if (!hours || !minutes || *hours > 23 || *minutes > 59 || seconds > 60) return 0;
+  if (digits.is_at_digit()) return 0;
+  return *hours * 3600 + *minutes * 60 + seconds;
+}
+
+// The time at the beginning of a text.
+std::optional<double> TimeAt(std::string_view text) {
+  constexpr int kFirstYear = 1800, kLastYear = 2200;
+  DigitReader digits(text);
+  const auto year = digits.Take(4);
+  const bool is_separated = digits.Skip("-_:");
+  const auto month = digits.Take(2);
+  if (is_separated != digits.Skip("-_:")) return std::nullopt;
+  const auto day = digits.Take(2);
+  if (!year || !month || !day || digits.is_at_digit()) return std::nullopt;
+  const std::chrono::year_month_day date(std::chrono::year(*year),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day)));
+  if (!date.ok() || *year < kFirstYear || *year > kLastYear) return std::nullopt;
+  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
+  return static_cast<double>(days) * 86400 + TimeOfDay(digits);
 }
 
 // Items of GDALMetadata.
@@ -225,6 +287,15 @@ std::optional<model::Value> NoDataOf(const ImageForm& form, const Datatype& type
   if (!real) return std::nullopt;
   const auto rounded = model::RoundToFloat(type, *real);
   return rounded ? std::optional<model::Value>(*rounded) : std::nullopt;
+}
+
+std::optional<double> TimeOf(std::string_view file_name, std::string_view date_time) {
+  for (size_t at = 0; at < file_name.size(); ++at) {
+    const auto is_digit = [&](size_t i) { return file_name[i] >= '0' && file_name[i] <= '9'; };
+    if (!is_digit(at) || (at > 0 && is_digit(at - 1))) continue;
+    if (const auto time = TimeAt(file_name.substr(at))) return time;
+  }
+  return TimeAt(date_time);
 }
 
 std::vector<PageDimension> ImageJDimensions(const std::string& description) {

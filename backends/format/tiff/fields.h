@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/format/tiff/image.h"
@@ -27,6 +28,10 @@ std::vector<model::Attribute> AttributesOfGdal(const std::string& metadata, uint
 
 // The number in GDAL_NODATA, if the type has it.
 std::optional<model::Value> NoDataOf(const ImageForm& form, const model::Datatype& type);
+
+// When the picture was taken, in seconds since 1970: the first date in the name of the file
+// ("20200103", "2020-01-03T101530"), or else the field DateTime.
+std::optional<double> TimeOf(std::string_view file_name, std::string_view date_time);
 
 // The dimensions of the stack that ImageJ describes, the slowest first, without those of extent
 // 1; empty if the text is not ImageJ's, or if it describes one page.

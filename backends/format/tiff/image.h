@@ -68,6 +68,8 @@ struct ValueList {
 struct PageChunks {
   ValueList offsets;
   ValueList byte_counts;
+  // There is no such page: all its samples are absent.
+  bool is_absent = false;
 };
 
 struct Page {

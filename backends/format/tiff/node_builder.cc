@@ -21,18 +21,22 @@ namespace {
 
 using model::Result;
 
-// Pages without directories of their own.
+// What an array is made of.
 struct Plan {
   PageStack stack;
   bool is_contiguous = false;
+  // Where x, y and z are, without a place on the earth: the distance of pixels and its unit.
+  std::array<std::optional<double>, 3> spacing = {};
+  std::array<std::string, 3> units = {};
 };
+
+double Ratio(uint64_t a, uint64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
 
 // The place of the same picture with other numbers of pixels.
 Place Scaled(const Place& place, const ImageForm& full, const ImageForm& form) {
   Place scaled = place;
   if (!scaled.transform) return scaled;
-  const double x = static_cast<double>(full.width) / static_cast<double>(form.width);
-  const double y = static_cast<double>(full.length) / static_cast<double>(form.length);
+  const double x = Ratio(full.width, form.width), y = Ratio(full.length, form.length);
   auto& t = *scaled.transform;
   t = {t[0], t[1] * x, t[2] * y, t[3], t[4] * x, t[5] * y};
   return scaled;
@@ -45,7 +49,8 @@ class Builder {
         options_(options),
         file_{reader.store(), reader.head(), reader.file_size(), reader.order()} {}
 
-  Result<void> Add(const Picture& picture, size_t number, size_t pictures) {
+  Result<void> Add(const Series& series, size_t number) {
+    const Picture& picture = series.picture;
     const std::string suffix = number == 0 ? std::string() : fmt::format("_{}", number + 1);
     NDLFS_TRY(auto attributes,
               AttributesOfFields(reader_, picture.directory, picture.full.form));
@@ -53,28 +58,43 @@ class Builder {
     for (auto& attribute : AttributesOfGdal(form.metadata, form.samples)) {
       attributes.push_back(std::move(attribute));
     }
-    NDLFS_TRY(const Plan plan, PlanOf(picture, pictures));
-    AddArray("/", "image" + suffix, plan, picture.full.error, form.place, attributes);
+    for (const auto& attribute : series.attributes) attributes.push_back(attribute);
+    if (nodes_.contains("/time")) {
+      attributes.push_back(model::MakeTextAttribute("coordinates", "time"));
+    }
+    Plan plan = PlanOfPages(picture.full, series.dims);
+    plan.is_contiguous = series.is_contiguous;
+    plan.spacing = series.spacing;
+    plan.units = series.units;
+    AddArray("/", "image" + suffix, plan, picture.full.error, form.place, attributes,
+             series.notes);
     size_t masks = 0;
     for (const Stack& mask : picture.masks) {
       if (mask.form.width != form.width || mask.form.length != form.length) continue;
       const auto name =
           masks++ == 0 ? "mask" + suffix : fmt::format("mask{}_{}", suffix, masks);
-      AddLevel("/", name, mask, form);
+      AddLevel("/", name, mask, series);
     }
     if (picture.overviews.empty()) return {};
     const std::string group = "/overviews" + suffix;
     AddGroup(group);
     for (size_t i = 0; i < picture.overviews.size(); ++i) {
       const Stack& overview = picture.overviews[i];
-      AddLevel(group, fmt::format("{}", i + 1), overview, form);
+      AddLevel(group, fmt::format("{}", i + 1), overview, series);
       for (const Stack& mask : picture.masks) {
         const bool fits =
             mask.form.width == overview.form.width && mask.form.length == overview.form.length;
-        if (fits) AddLevel(group, fmt::format("mask_{}", i + 1), mask, form);
+        if (fits) AddLevel(group, fmt::format("mask_{}", i + 1), mask, series);
       }
     }
     return {};
+  }
+
+  // A scalar coordinate.
+  void AddTime(double seconds) {
+    AddScalar("/", "time", seconds,
+              {model::MakeTextAttribute("standard_name", "time"),
+               model::MakeTextAttribute("units", "seconds since 1970-01-01T00:00:00Z")});
   }
 
   void AddGroup(const std::string& path) {
@@ -99,55 +119,42 @@ class Builder {
     nodes_.emplace(path, std::move(node));
   }
 
-  static Plan PlanOfPages(const Stack& stack) {
+  static Plan PlanOfPages(const Stack& stack, const std::vector<PageDimension>& dims) {
     Plan plan;
     plan.stack.form = stack.form;
     plan.stack.pages = stack.pages;
-    if (stack.pages.size() > 1) plan.stack.dims = {{"page", stack.pages.size()}};
+    plan.stack.dims = dims;
     return plan;
   }
 
-  Result<Plan> PlanOf(const Picture& picture, size_t pictures) {
-    Plan plan = PlanOfPages(picture.full);
-    const Field* field = picture.directory.Find(kImageDescription);
-    if (field == nullptr || pictures != 1) return plan;
-    constexpr uint64_t kMostText = uint64_t{1} << 20;
-    const auto text = reader_.Text(*field, kMostText);
-    if (!text && text.error().is_transient()) return model::Propagate(text.error());
-    if (!text) return plan;
-    auto dims = ImageJDimensions(*text);
-    if (dims.empty()) return plan;
-    const auto count = [&] {
-      uint64_t product = 1;
-      for (const PageDimension& dim : dims) product *= dim.size;
-      return product;
-    }();
-    const bool is_contiguous = plan.stack.pages.size() == 1;
-    if (!is_contiguous && count != plan.stack.pages.size()) return plan;
-    plan.stack.dims = std::move(dims);
-    plan.is_contiguous = is_contiguous;
-    return plan;
-  }
-
+  // An overview or a mask of a picture.
   void AddLevel(const std::string& group, const std::string& name, const Stack& stack,
-                const ImageForm& full) {
+                const Series& series) {
+    const ImageForm& full = series.picture.full.form;
     std::optional<Place> place = stack.form.place;
     if (!place && full.place) place = Scaled(*full.place, full, stack.form);
+    Plan plan = PlanOfPages(stack, series.dims);
+    plan.spacing = series.spacing;
+    plan.units = series.units;
+    if (plan.spacing[0]) *plan.spacing[0] *= Ratio(full.width, stack.form.width);
+    if (plan.spacing[1]) *plan.spacing[1] *= Ratio(full.length, stack.form.length);
     std::vector<model::Attribute> attributes = {model::MakeTextAttribute(
         "PhotometricInterpretation", NameOfPhotometric(stack.form.photometric))};
-    AddArray(group, name, PlanOfPages(stack), stack.error, place, std::move(attributes));
+    AddArray(group, name, plan, stack.error, place, std::move(attributes), {});
   }
 
   void AddArray(const std::string& group, const std::string& name, const Plan& plan,
                 const std::optional<model::Error>& error, const std::optional<Place>& place,
-                std::vector<model::Attribute> attributes) {
+                std::vector<model::Attribute> attributes,
+                const std::vector<std::string>& notes) {
     const ImageForm& form = plan.stack.form;
     auto node = std::make_shared<Node>();
+    node->notes = notes;
     model::Ndarray array;
     array.name = name;
     const auto type = TypeOf(form);
     if (type) array.type = *type;
-    AddDimensions(group, name, plan.stack, place, array);
+    AddDimensions(group, name, plan, place, array);
     if (place) {
       attributes.push_back(
           model::MakeTextAttribute("grid_mapping", AddReferenceSystem(group, *place)));
@@ -181,23 +188,29 @@ class Builder {
   }
 
   // Gives the array its shape, and adds the coordinates.
-  void AddDimensions(const std::string& group, const std::string& name, const PageStack& stack,
+  void AddDimensions(const std::string& group, const std::string& name, const Plan& plan,
                      const std::optional<Place>& place, model::Ndarray& array) {
-    const auto names = DimensionsOf(stack);
-    const auto shape = ShapeOf(stack);
+    const auto names = DimensionsOf(plan.stack);
+    const auto shape = ShapeOf(plan.stack);
     for (size_t d = 0; d < shape.size(); ++d) {
       Known known{shape[d], std::nullopt};
-      const bool is_x = names[d] == "x", is_y = names[d] == "y";
-      if ((is_x || is_y) && place && place->has_coordinates()) {
+      std::vector<model::Attribute> attributes;
+      const size_t axis = std::string_view("xyz").find(names[d]);
+      const bool is_axis = axis != std::string_view::npos;
+      if (axis < 2 && place && place->has_coordinates()) {
         const auto& t = *place->transform;
-        const double step = is_x ? t[1] : t[5];
-        known.line = std::pair((is_x ? t[0] : t[3]) + step / 2, step);
+        const double step = axis == 0 ? t[1] : t[5];
+        known.line = std::pair((axis == 0 ? t[0] : t[3]) + step / 2, step);
+        attributes = AttributesOfAxis(*place, axis == 0);
+      } else if (is_axis && !place && plan.spacing[axis]) {
+        known.line = std::pair(0.0, *plan.spacing[axis]);
+        attributes = {model::MakeTextAttribute("units", plan.units[axis])};
       }
       const std::string dim = NameOfDimension(group, names[d], name, known);
       model::Dimension made{shape[d], {}};
       if (known.line) {
         made.dimcoord = model::JoinPath(group, dim);
-        AddCoordinates(group, dim, known, AttributesOfAxis(*place, is_x));
+        AddCoordinates(group, dim, known, std::move(attributes));
       }
       array.shape.push_back(std::move(made));
       array.dimension_names.push_back(dim);
@@ -247,17 +260,22 @@ class Builder {
       const auto [found, is_new] = places_.emplace(path, place);
       if (!is_new && !(found->second == place)) continue;
       if (!is_new) return name;
-      auto node = std::make_shared<Node>();
-      model::Ndarray variable;
-      variable.name = name;
-      variable.type = model::Datatype::Float64();
-      variable.attributes = AttributesOfPlace(place);
-      node->entity = std::move(variable);
-      auto source = MakeComputedSource({}, [](uint64_t) { return 0.0; });
-      if (source) node->source = *std::move(source);
-      Put(path, std::move(node));
+      AddScalar(group, name, 0, AttributesOfPlace(place));
       return name;
     }
+  }
+
+  void AddScalar(const std::string& group, const std::string& name, double value,
+                 std::vector<model::Attribute> attributes) {
+    auto node = std::make_shared<Node>();
+    model::Ndarray variable;
+    variable.name = name;
+    variable.type = model::Datatype::Float64();
+    variable.attributes = std::move(attributes);
+    node->entity = std::move(variable);
+    auto source = MakeComputedSource({}, [value](uint64_t) { return value; });
+    if (source) node->source = *std::move(source);
+    Put(model::JoinPath(group, name), std::move(node));
   }
 
   TiffReader& reader_;
@@ -270,11 +288,16 @@ class Builder {
 
 }  // namespace
 
-Result<Nodes> MakeNodes(TiffReader& reader, Pictures pictures, const OpenOptions& options) {
+Result<Nodes> MakeNodes(TiffReader& reader, const std::vector<Series>& series,
+                        std::string_view file_name, const OpenOptions& options) {
   Builder builder(reader, options);
   builder.AddGroup("/");
-  for (size_t i = 0; i < pictures.pictures.size(); ++i) {
-    NDLFS_RETURN_IF_ERROR(builder.Add(pictures.pictures[i], i, pictures.pictures.size()));
+  NDLFS_TRY(const auto fields,
+            AttributesOfFields(reader, series.front().picture.directory, {}));
+  const auto time = TimeOf(file_name, model::TextOf(fields, "DateTime"));
+  if (time) builder.AddTime(*time);
+  for (size_t i = 0; i < series.size(); ++i) {
+    NDLFS_RETURN_IF_ERROR(builder.Add(series[i], i));
   }
   return std::move(builder).Take();
 }

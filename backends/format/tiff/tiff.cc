@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "backends/format/tiff/node_builder.h"
 #include "backends/format/tiff/pictures.h"
+#include "backends/format/tiff/series.h"
 #include "backends/store/file_name.h"
 #include "model/path_name.h"
 
@@ -106,7 +108,10 @@ class Tiff final : public Format {
       const size_t stacks = 1 + picture.overviews.size() + picture.masks.size();
       held += 4096 + picture.full.pages.size() * stacks * sizeof(tiff::PageChunks);
     }
-    NDLFS_TRY(auto nodes, tiff::MakeNodes(reader, std::move(pictures), options), where);
+    NDLFS_TRY(const auto series, tiff::MakeSeries(reader, std::move(pictures.pictures)), where);
+    NDLFS_TRY(auto nodes,
+              tiff::MakeNodes(reader, series, path.substr(path.rfind('/') + 1), options),
+              where);
     if (problem) {
       auto root = std::make_shared<Node>(*nodes.at("/"));
       root->error = problem;

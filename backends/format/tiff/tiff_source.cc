@@ -87,6 +87,7 @@ class TiffSource final : public ArraySource {
       number = number * spec_.grid.counts()[d] + index[d];
     }
     const PageChunks& chunks = lists_.pages()[page];
+    if (chunks.is_absent) return ChunkLocation::Absent();
     const auto load_slot = [&](uint64_t slot) {
       return indexes.GetOrLoad(id(), slot, [&] { return lists_.LoadSlot(slot); });
     };
@@ -243,6 +244,7 @@ Result<void> CheckLists(const PageStack& stack, const ChunkGrid& grid) {
   for (size_t d = stack.dims.size(); d < grid.rank(); ++d) needed *= grid.counts()[d];
   const std::string_view chunks = stack.form.is_tiled ? "tiles" : "strips";
   for (const PageChunks& page : stack.pages) {
+    if (page.is_absent) continue;
     if (page.offsets.count < needed) {
       return Corrupt("the offsets of {} {}, expected {}", page.offsets.count, chunks, needed);
     }
@@ -259,6 +261,7 @@ Result<std::optional<uint64_t>> BeginWithoutGaps(const ChunkLists& lists, const 
                                                  const ChunkGrid& grid, size_t item_size) {
   if (!IsPlain(form) || form.is_tiled || lists.pages().size() != 1) return std::nullopt;
   const PageChunks& page = lists.pages()[0];
+  if (page.is_absent) return std::nullopt;
   uint64_t count = 1;
   for (const uint64_t n : grid.counts()) count *= n;
   if (count > kMostLookedThrough) return std::nullopt;
