@@ -9,12 +9,14 @@
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/icechunk/icechunk.h"
 #include "backends/format/kerchunk/kerchunk.h"
+#include "backends/format/mrc/mrc.h"
 #include "backends/format/n5/n5.h"
 #include "backends/format/ncml/ncml.h"
 #include "backends/format/ndl/ndl.h"
 #include "backends/format/netcdf3/netcdf3.h"
 #include "backends/format/npy/npy.h"
 #include "backends/format/npy/npz.h"
+#include "backends/format/tiff/tiff.h"
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/format/zip/zarr_zip.h"
 
@@ -28,7 +30,7 @@ std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
       &KerchunkFormat(), &ZarrFormat(),    &N5Format(),       &NpyFormat(),  &NpzFormat(),
       &ZarrZipFormat(),  &NetCdf3Format(), &FitsFormat(),     &NrrdFormat(), &MetaImageFormat(),
-      &NiftiFormat(),    &NcmlFormat(),    &IcechunkFormat(),
+      &NiftiFormat(),    &NcmlFormat(),    &IcechunkFormat(), &TiffFormat(), &MrcFormat(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif

@@ -63,6 +63,12 @@ constexpr std::array kCodecs = {
     CodecEntry{"grib", "grib", "", MakeGrib},
     CodecEntry{"gribberish", "", "", MakeGribberish},
     CodecEntry{"gzip", "gzip", "", MakeGzip},
+    // Codecs of Python's imagecodecs, which readers of TIFF name in Zarr metadata.
+    CodecEntry{"imagecodecs_deflate", "imagecodecs_deflate", "", MakeZlib, ""},
+    CodecEntry{"imagecodecs_lzw", "imagecodecs_lzw", "", MakeLzw},
+    CodecEntry{"imagecodecs_packbits", "imagecodecs_packbits", "", MakeByteRuns},
+    CodecEntry{"imagecodecs_zlib", "imagecodecs_zlib", "", MakeZlib, ""},
+    CodecEntry{"imagecodecs_zstd", "imagecodecs_zstd", "", MakeZstd, ""},
     CodecEntry{"", "jenkins_lookup3", "", MakeJenkinsLookup3},
     CodecEntry{"", "json2", "", MakeJson2},
     CodecEntry{"", "lz4", "", MakeLz4},

@@ -26,6 +26,7 @@
 #include "backends/format/netcdf3/netcdf3.h"
 #include "backends/format/npy/npy.h"
 #include "backends/format/npy/npz.h"
+#include "backends/format/tiff/tiff.h"
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/format/zip/zarr_zip.h"
 #include "backends/store/local/local_source.h"
@@ -124,6 +125,16 @@ TEST_F(DetectionTest, GribIsFoundBehindABulletin) {
   EXPECT_EQ(FormatOf(std::string(2000, ' ') + message), nullptr);
   EXPECT_EQ(FormatOf(Padded("GRIB is a format of messages")), nullptr);
   EXPECT_EQ(FormatOf(NetCdf(1).substr(0, 100) + message), &NetCdf3Format());
+}
+
+TEST_F(DetectionTest, TiffIsFoundByItsSignature) {
+  const std::string little("II\x2A\0\x08\0\0\0", 8), big("MM\0\x2B\0\x08\0\0", 8);
+  for (const char* name : {"a.tif", "a.TIFF", "scan"}) {
+    EXPECT_EQ(FormatOf(Padded(little), name), &TiffFormat()) << name;
+    EXPECT_EQ(FormatOf(Padded(big), name), &TiffFormat()) << name;
+    EXPECT_EQ(FormatOf(Padded("II*text"), name), nullptr) << name;
+    EXPECT_EQ(FormatOf(Padded(std::string("II\x55\0\x08\0\0\0", 8)), name), nullptr) << name;
+  }
 }
 
 TEST_F(DetectionTest, ContentTellsUnderAnyName) {

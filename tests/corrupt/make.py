@@ -31,6 +31,7 @@ import dmrpp_writer
 import grib_messages
 import icechunk_writer
 import parquet
+import tiff_files
 import zarr3
 
 CHUNKS = 4
@@ -827,6 +828,84 @@ case("grib-of-4-billion-points.grib2", ArrayError(("chunks of 17179869180 bytes"
 case("grib-within-a-grib.grib2", Shows(GRID, path=GRIB_ARRAY))(
     lambda path: write(path, grib_of(field=grib_messages.section(4, MESSAGE))))
 case("grib-whole.grib2", Shows(GRID, path=GRIB_ARRAY))(lambda path: write(path, b"junk" * 20 + MESSAGE + b"GRIB\0\0\0\2"))
+
+
+# TIFF --------------------------------------------------------------------------------------------------------------
+
+SCENE = VALUES.reshape(128, 128)
+STRIPS = tiff_files.image(SCENE, 32, zlib.compress, t259=(3, [8]))
+
+
+def tiff_with(**fields):
+    return tiff_files.image(SCENE, 32, zlib.compress, **{"t259": (3, [8]), **fields})
+
+
+def looping_tiff():
+    writer = tiff_files.Writer()
+    position = writer.directory(tiff_files.fields_of(SCENE, [writer.data(SCENE.tobytes())], [SCENE.nbytes], 128))
+    writer.lead_to(position)
+    return bytes(writer.content)
+
+
+for _name, _content, _words in (
+        ("tiff-of-nothing.tif", b"II\x2a\0" + bytes(60), ("there is no directory",)),
+        ("tiff-directory-in-its-header.tif", b"II\x2a\0\2\0\0\0" + bytes(60), ("directory 0", "in the header")),
+        ("tiff-directory-outside-of-the-file.tif", b"MM\0\x2a\x7f\0\0\0" + bytes(60), ("directory 0", "not in the file")),
+        ("tiff-without-a-width.tif", tiff_files.image(SCENE, t256=(4, [0])), ("ImageWidth",)),
+        ("tiff-sizes-that-overflow.tif", tiff_files.image(SCENE, t256=(16, [1 << 61]), t257=(16, [1 << 61])), ("pixels",)),
+        ("tiff-width-that-is-a-text.tif", tiff_files.image(SCENE, t256=(2, b"128\0")), ("ImageWidth", "type 2"))):
+    case(_name, StoreError(_words))(lambda path, content=_content: write(path, content))
+
+for _name, _content, _words in (
+        ("tiff-compression-that-is-none.tif", tiff_with(t259=(3, [44510])), ("compression 44510",)),
+        ("tiff-fax.tif", tiff_with(t259=(3, [4])), ("CCITT fax 4",)),
+        ("tiff-offsets-that-are-missing.tif", tiff_with(t273=(4, [8])), ("the offsets of 1 strips, expected 4",)),
+        ("tiff-offsets-that-overflow.tif", tiff_with(t273=(4, b"\x08\0\0\0", 0xFFFFFFFF)), ("StripOffsets", "not in the file")),
+        ("tiff-predictor-of-odd-size.tif", tiff_with(t317=(3, [3])), ("predictor 3",)),
+        ("tiff-tiles-of-a-terabyte.tif", tiff_with(t322=(4, [1 << 19]), t323=(4, [1 << 19]), t324=(4, [8]), t325=(4, [9])),
+         ("tiles of 1099511627776 bytes",))):
+    case(_name, ArrayError(_words, path="image"))(lambda path, content=_content: write(path, content))
+
+case("tiff-strip-that-is-damaged.tif", BadChunks({0: ("zlib",)}, path="image"))(
+    lambda path: write(path, STRIPS[:20] + b"\xff\xff" + STRIPS[22:]))
+case("tiff-strip-outside-of-the-file.tif", BadChunks({1: ("not in the file",)}, path="image"))(
+    lambda path: write(path, tiff_with(t273=(4, [8, 0x7FFFFFFF, *tiff_offsets()[2:]]))))
+case("tiff-strip-in-the-header.tif", BadChunks({2: ("in the header",)}, path="image"))(
+    lambda path: write(path, tiff_with(t273=(4, [*tiff_offsets()[:2], 4, tiff_offsets()[3]]))))
+case("tiff-whole.tif", Shows(SCENE, path="image"))(lambda path: write(path, STRIPS))
+case("tiff-that-leads-back.tif", Shows(SCENE, path="image"))(lambda path: write(path, looping_tiff()))
+
+
+def tiff_offsets():
+    """Where the strips of STRIPS are."""
+    offsets = [8]
+    for at in range(0, 128, 32):
+        offsets.append(offsets[-1] + len(zlib.compress(SCENE[at:at + 32].tobytes())))
+    return offsets[:4]
+
+
+# MRC ---------------------------------------------------------------------------------------------------------------
+
+def mrc_of(**words):
+    """A volume of 128 x 128 x 1 elements of float32 with VALUES; words by their number: w4=99."""
+    header = bytearray(1024)
+    defaults = {"w1": 128, "w2": 128, "w3": 1, "w4": 2, "w17": 1, "w18": 2, "w19": 3, "w23": 1}
+    for word, value in {**defaults, **words}.items():
+        struct.pack_into("<i", header, 4 * (int(word[1:]) - 1), value)
+    header[208:216] = b"MAP DD\0\0"
+    return bytes(header) + VALUES.astype("<f4").tobytes()
+
+
+for _name, _content, _words in (
+        ("mrc-mode-that-does-not-exist.mrc", mrc_of(w4=99), ("MODE: 99",)),
+        ("mrc-axes-that-are-twice.mrc", mrc_of(w18=1), ("no axes",)),
+        ("mrc-extended-header-of-less-than-nothing.mrc", mrc_of(w24=-1), ("NSYMBT",)),
+        ("mrc-volumes-of-half-a-section.mrc", mrc_of(w3=3, w10=2, w23=401), ("no whole number",)),
+        ("mrc-sizes-that-overflow.mrc", mrc_of(w1=0x7FFFFFFF, w2=0x7FFFFFFF, w3=0x7FFFFFFF), ("more data than any file has",))):
+    case(_name, StoreError(_words))(lambda path, content=_content: write(path, content))
+case("mrc-shorter-than-its-sizes.mrc", ArrayError(("the header needs",), path="mrc-shorter-than-its-sizes"))(
+    lambda path: write(path, mrc_of(w3=2)))
+case("mrc-whole.mrc", Shows(VALUES.astype("f4").reshape(1, 128, 128), path="mrc-whole"))(lambda path: write(path, mrc_of()))
 
 
 # ZIP ---------------------------------------------------------------------------------------------------------------

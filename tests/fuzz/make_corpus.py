@@ -22,6 +22,7 @@ import dmrpp_writer  # noqa: E402 - its folder is known only now, as those of th
 import grib_messages  # noqa: E402
 import icechunk_writer  # noqa: E402
 import parquet  # noqa: E402
+import tiff_files  # noqa: E402
 import zarr2 as zarr  # noqa: E402
 
 VALUES = np.arange(48, dtype="<i4").reshape(6, 8)
@@ -355,7 +356,47 @@ def grib_files():
         grib_messages.field(values, category=2, number=3)) + b"\xfe1:0:d=2025010100:TMP:\n2:100:d=\n"
 
 
+def tiff_seeds():
+    pixels = np.arange(60, dtype="u1").reshape(6, 10)
+    yield "plain", tiff_files.image(pixels, 4)
+    yield "deflate", tiff_files.image(pixels.astype("<u2"), 4, zlib.compress, t259=(3, [8]), t317=(3, [2]))
+    yield "floats", tiff_files.image(pixels.astype("<f4"), 6, zlib.compress, t259=(3, [8]), t317=(3, [3]))
+    # A code of 9 bits that clears, one byte, and the end.
+    yield "lzw", tiff_files.image(pixels[:1, :1], 1, lambda strip: bytes([0x80, 0, 0x60, 0x20]), t259=(3, [5]))
+    yield "packbits", tiff_files.image(pixels, 6, lambda strip: b"\x3b" + strip, t259=(3, [32773]))
+    yield "bits", tiff_files.image(pixels, 6, t258=(3, [4]))
+    yield "place", tiff_files.image(pixels, 6, **tiff_files.PLACE, t42113=(2, b"-1\0"), t42112=(
+        2, b'<GDALMetadata><Item name="SCALE" sample="0" role="scale">0.5</Item></GDALMetadata>\0'))
+    yield "imagej", tiff_files.image(pixels[:2], 2, t270=(2, b"ImageJ=1\nimages=3\nslices=3\n\0"), t257=(4, [1]))
+    ome = (b'<OME UUID="u"><Image Name="n"><Pixels DimensionOrder="XYZCT" SizeX="10" SizeY="6" SizeZ="1" SizeC="1" SizeT="2" '
+           b'PhysicalSizeX="2"><Channel Name="c"/><TiffData IFD="0" PlaneCount="1"><UUID>u</UUID></TiffData></Pixels></Image></OME>\0')
+    yield "ome", tiff_files.image(pixels, 6, t270=(2, ome), t306=(2, b"2020:01:03 10:11:12\0"))
+    writer = tiff_files.Writer()
+    at = writer.data(pixels.tobytes())
+    small = writer.directory(tiff_files.fields_of(pixels[:3, :5], [at], [15], 3), linked=False)
+    for kind in 0, 1, 4:
+        writer.directory(tiff_files.fields_of(pixels, [at], [60], 6, t254=(4, [kind]), t330=(13, [small])))
+    yield "pages", bytes(writer.content)
+
+
+def mrc_seeds():
+    header = bytearray(1024)
+    struct.pack_into("<10i", header, 0, 3, 2, 4, 2, 1, 2, 3, 3, 2, 4)
+    struct.pack_into("<3f", header, 40, 6, 4, 8)
+    struct.pack_into("<3i", header, 64, 1, 2, 3)
+    struct.pack_into("<2i", header, 88, 1, 8)
+    header[208:216] = b"MAP DD\0\0"
+    yield "volume", bytes(header) + bytes(8) + bytes(range(96))
+    struct.pack_into("<i", header, 88, 401)
+    struct.pack_into("<i", header, 36, 2)
+    yield "stack", bytes(header) + bytes(8) + bytes(range(96))
+
+
 def make_all(top):
+    for name, content in mrc_seeds():
+        put(top, "mrc_fuzz", name, content)
+    for name, content in tiff_seeds():
+        put(top, "tiff_fuzz", name, content)
     for name, content in grib_files():
         put(top, "grib_store_fuzz", name, content)
     for number, (kind, header, data) in enumerate(foreign_headers()):

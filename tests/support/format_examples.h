@@ -14,7 +14,9 @@
 #include "tests/support/grib_builder.h"
 #include "tests/support/icechunk_files.h"
 #include "tests/support/memory_source.h"
+#include "tests/support/mrc_builder.h"
 #include "tests/support/reference_tables.h"
+#include "tests/support/tiff_builder.h"
 #include "tests/support/zip_builder.h"
 
 namespace ndlfs::test {
@@ -351,6 +353,23 @@ inline void PutGrib(MemorySource& source) {
   source.Put("a.grib2", file);
 }
 
+// Two tiles, the second of which is first in the file.
+inline void PutTiff(MemorySource& source) {
+  TiffBuilder file;
+  const uint64_t second = file.Data(ExampleChunk(1));
+  const uint64_t first = file.Data(ExampleChunk(0));
+  TiffBuilder::Fields fields = TiffBuilder::Image(512, 256, 32, 0);
+  fields[339] = {3, {2}};
+  file.Directory(TiffBuilder::Tiled(fields, 512, 128, {first, second},
+                                    {kExampleChunkBytes, kExampleChunkBytes}));
+  source.Put("a.tif", file.file());
+}
+
+inline void PutMrc(MemorySource& source) {
+  source.Put("a.mrc",
+             MrcHeader({{1, kExampleExtent / 2}, {2, 1}, {3, 2}, {4, 2}}) + ExampleElements());
+}
+
 inline FormatExample HeaderExample(const char* format, const char* path,
                                    void (*put)(MemorySource&)) {
   FormatExample example{format, path, put, path};
@@ -371,6 +390,10 @@ inline std::vector<FormatExample> FormatExamples() {
   grib.coordinates = {"isobaricInhPa", "latitude", "longitude", "step", "time", "valid_time"};
   grib.folder = "/isobaricInhPa/instant";
   grib.array = "t";
+  FormatExample tiff = HeaderExample("TIFF", "a.tif", &PutTiff);
+  tiff.array = "image";
+  FormatExample mrc = HeaderExample("MRC", "a.mrc", &PutMrc);
+  mrc.type = "float32";
   return {
       {"Zarr", "v2.zarr", &PutZarr2, "v2.zarr/.zgroup"},
       {"Zarr", "v3.zarr", &PutZarr3, "v3.zarr/zarr.json"},
@@ -395,6 +418,8 @@ inline std::vector<FormatExample> FormatExamples() {
       HeaderExample("BOV", "a.bov", &PutBov),
       grads,
       grib,
+      tiff,
+      mrc,
       mitgcm,
       HeaderExample("FITS", "a.fits", &PutFits),
       HeaderExample("NIfTI", "a.nii", &PutNifti),

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+//
+// The image file directories of TIFF 6.0 and BigTIFF. Nothing in them is trusted: values are
+// found and counted here, and read only when somebody asks for them, up to a limit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/base/bytes.h"
+#include "backends/store/store.h"
+#include "model/datatype.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::tiff {
+
+// Fields that this reader knows.
+enum Tag : uint16_t {
+  kNewSubfileType = 254,
+  kImageWidth = 256,
+  kImageLength = 257,
+  kBitsPerSample = 258,
+  kCompression = 259,
+  kPhotometric = 262,
+  kFillOrder = 266,
+  kImageDescription = 270,
+  kStripOffsets = 273,
+  kSamplesPerPixel = 277,
+  kRowsPerStrip = 278,
+  kStripByteCounts = 279,
+  kPlanarConfiguration = 284,
+  kPredictor = 317,
+  kColorMap = 320,
+  kTileWidth = 322,
+  kTileLength = 323,
+  kTileOffsets = 324,
+  kTileByteCounts = 325,
+  kSubIfds = 330,
+  kSampleFormat = 339,
+  kJpegTables = 347,
+  kYCbCrSubSampling = 530,
+  kImageDepth = 32997,
+  kTileDepth = 32998,
+  kModelPixelScale = 33550,
+  kModelTiepoint = 33922,
+  kModelTransformation = 34264,
+  kGeoKeyDirectory = 34735,
+  kGeoDoubleParams = 34736,
+  kGeoAsciiParams = 34737,
+  kGdalMetadata = 42112,
+  kGdalNoData = 42113,
+  kLercParameters = 50674,
+};
+
+// "StripOffsets", or "tag 12345".
+std::string NameOfTag(uint16_t tag);
+
+// A field of a directory: how many values of which type lie where in the file.
+struct Field {
+  uint16_t tag = 0;
+  uint16_t type = 0;
+  uint64_t count = 0;
+  uint64_t position = 0;  // of the first value, which need not lie in the file
+};
+
+struct Directory {
+  uint64_t position = 0;
+  uint64_t next = 0;          // where the next directory of the chain is; 0: this is the last
+  std::vector<Field> fields;  // by tag, each once
+
+  // Null if there is no such field.
+  const Field* Find(uint16_t tag) const;
+};
+
+// The bytes of one value of a type of TIFF; 0 for types that nobody knows.
+size_t SizeOfType(uint16_t type);
+// Whether values of the type are integers without a sign.
+bool IsUnsignedType(uint16_t type);
+
+// Reads directories and their fields. For one thread.
+class TiffReader {
+ public:
+  // Reads the beginning of the file, in one request. kCorrupt if this is no TIFF.
+  static model::Result<TiffReader> Open(std::shared_ptr<const Store> store);
+
+  const std::shared_ptr<const Store>& store() const { return store_; }
+  model::ByteOrder order() const { return order_; }
+  bool is_big() const { return is_big_; }  // BigTIFF
+  uint64_t first_directory() const { return first_; }
+  uint64_t file_size() const { return size_; }
+  int64_t modified_ns() const { return modified_ns_; }
+
+  // The first bytes of the file.
+  const std::shared_ptr<const Bytes>& head() const { return head_; }
+
+  model::Result<Directory> ReadDirectory(uint64_t position);
+
+  // The values of a field of integers without a sign. Errors name the field. kBadInput for
+  // another type, kLimit for more than `most` values, kCorrupt if they are not in the file.
+  model::Result<std::vector<uint64_t>> Integers(const Field& field, uint64_t most);
+  // The one integer of the field `tag`; `otherwise` if there is no such field.
+  model::Result<uint64_t> Integer(const Directory& directory, uint16_t tag, uint64_t otherwise);
+  // The values of a field of numbers of any type, also fractions.
+  model::Result<std::vector<double>> Reals(const Field& field, uint64_t most);
+  // The bytes of a field of bytes or text, up to the first zero byte for text.
+  model::Result<std::string> Text(const Field& field, uint64_t most);
+
+ private:
+  explicit TiffReader(std::shared_ptr<const Store> store) : store_(std::move(store)) {}
+  model::Result<void> ReadHeader();
+  // The bytes of a range of the file; valid until the next call.
+  model::Result<ConstByteSpan> Peek(uint64_t position, uint64_t size);
+  model::Result<ConstByteSpan> ValuesOf(const Field& field, uint64_t most);
+  uint64_t Unsigned(const std::byte* at, size_t size) const;
+
+  std::shared_ptr<const Store> store_;
+  std::shared_ptr<const Bytes> head_;
+  Bytes window_;  // the part of the file that was read last
+  uint64_t window_begin_ = 0;
+  model::ByteOrder order_ = model::ByteOrder::kLittle;
+  bool is_big_ = false;
+  uint64_t first_ = 0;
+  uint64_t size_ = 0;
+  int64_t modified_ns_ = 0;
+};
+
+// An integer of `size` bytes, at most 8, in the byte order of a file.
+uint64_t LoadUnsigned(const std::byte* at, size_t size, model::ByteOrder order);
+
+}  // namespace ndlfs::backends::tiff

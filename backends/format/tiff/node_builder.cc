@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/tiff/node_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/format/computed_source.h"
+#include "backends/format/tiff/fields.h"
+#include "backends/format/tiff/place.h"
+#include "model/attributes.h"
+#include "model/path_name.h"
+
+namespace ndlfs::backends::tiff {
+namespace {
+
+using model::Result;
+
+// What an array is made of.
+struct Plan {
+  PageStack stack;
+  bool is_contiguous = false;
+  // Where x, y and z are, without a place on the earth: the distance of pixels and its unit.
+  std::array<std::optional<double>, 3> spacing = {};
+  std::array<std::string, 3> units = {};
+};
+
+double Ratio(uint64_t a, uint64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
+
+// The place of the same picture with other numbers of pixels.
+Place Scaled(const Place& place, const ImageForm& full, const ImageForm& form) {
+  Place scaled = place;
+  if (!scaled.transform) return scaled;
+  const double x = Ratio(full.width, form.width), y = Ratio(full.length, form.length);
+  auto& t = *scaled.transform;
+  t = {t[0], t[1] * x, t[2] * y, t[3], t[4] * x, t[5] * y};
+  return scaled;
+}
+
+class Builder {
+ public:
+  Builder(TiffReader& reader, const OpenOptions& options)
+      : reader_(reader),
+        options_(options),
+        file_{reader.store(), reader.head(), reader.file_size(), reader.order()} {}
+
+  Result<void> Add(const Series& series, size_t number) {
+    const Picture& picture = series.picture;
+    const std::string suffix = number == 0 ? std::string() : fmt::format("_{}", number + 1);
+    NDLFS_TRY(auto attributes,
+              AttributesOfFields(reader_, picture.directory, picture.full.form));
+    const ImageForm& form = picture.full.form;
+    for (auto& attribute : AttributesOfGdal(form.metadata, form.samples)) {
+      attributes.push_back(std::move(attribute));
+    }
+    for (const auto& attribute : series.attributes) attributes.push_back(attribute);
+    if (nodes_.contains("/time")) {
+      attributes.push_back(model::MakeTextAttribute("coordinates", "time"));
+    }
+    Plan plan = PlanOfPages(picture.full, series.dims);
+    plan.is_contiguous = series.is_contiguous;
+    plan.spacing = series.spacing;
+    plan.units = series.units;
+    AddArray("/", "image" + suffix, plan, picture.full.error, form.place, attributes,
+             series.notes);
+    size_t masks = 0;
+    for (const Stack& mask : picture.masks) {
+      if (mask.form.width != form.width || mask.form.length != form.length) continue;
+      const auto name =
+          masks++ == 0 ? "mask" + suffix : fmt::format("mask{}_{}", suffix, masks);
+      AddLevel("/", name, mask, series);
+    }
+    if (picture.overviews.empty()) return {};
+    const std::string group = "/overviews" + suffix;
+    AddGroup(group);
+    for (size_t i = 0; i < picture.overviews.size(); ++i) {
+      const Stack& overview = picture.overviews[i];
+      AddLevel(group, fmt::format("{}", i + 1), overview, series);
+      for (const Stack& mask : picture.masks) {
+        const bool fits =
+            mask.form.width == overview.form.width && mask.form.length == overview.form.length;
+        if (fits) AddLevel(group, fmt::format("mask_{}", i + 1), mask, series);
+      }
+    }
+    return {};
+  }
+
+  // A scalar coordinate.
+  void AddTime(double seconds) {
+    AddScalar("/", "time", seconds,
+              {model::MakeTextAttribute("standard_name", "time"),
+               model::MakeTextAttribute("units", "seconds since 1970-01-01T00:00:00Z")});
+  }
+
+  void AddGroup(const std::string& path) {
+    auto node = std::make_shared<Node>();
+    model::Group group;
+    group.name = model::BaseName(path);
+    node->entity = std::move(group);
+    Put(path, std::move(node));
+  }
+
+  Nodes Take() && { return std::move(nodes_); }
+
+ private:
+  struct Known {
+    uint64_t size = 0;
+    std::optional<std::pair<double, double>> line;  // of coordinates: the first, and the step
+    bool operator==(const Known&) const = default;
+  };
+
+  void Put(const std::string& path, std::shared_ptr<Node> node) {
+    node->mtime_ns = reader_.modified_ns();
+    nodes_.emplace(path, std::move(node));
+  }
+
+  static Plan PlanOfPages(const Stack& stack, const std::vector<PageDimension>& dims) {
+    Plan plan;
+    plan.stack.form = stack.form;
+    plan.stack.pages = stack.pages;
+    plan.stack.dims = dims;
+    return plan;
+  }
+
+  // An overview or a mask of a picture.
+  void AddLevel(const std::string& group, const std::string& name, const Stack& stack,
+                const Series& series) {
+    const ImageForm& full = series.picture.full.form;
+    std::optional<Place> place = stack.form.place;
+    if (!place && full.place) place = Scaled(*full.place, full, stack.form);
+    Plan plan = PlanOfPages(stack, series.dims);
+    plan.spacing = series.spacing;
+    plan.units = series.units;
+    if (plan.spacing[0]) *plan.spacing[0] *= Ratio(full.width, stack.form.width);
+    if (plan.spacing[1]) *plan.spacing[1] *= Ratio(full.length, stack.form.length);
+    std::vector<model::Attribute> attributes = {model::MakeTextAttribute(
+        "PhotometricInterpretation", NameOfPhotometric(stack.form.photometric))};
+    AddArray(group, name, plan, stack.error, place, std::move(attributes), {});
+  }
+
+  void AddArray(const std::string& group, const std::string& name, const Plan& plan,
+                const std::optional<model::Error>& error, const std::optional<Place>& place,
+                std::vector<model::Attribute> attributes,
+                const std::vector<std::string>& notes) {
+    const ImageForm& form = plan.stack.form;
+    auto node = std::make_shared<Node>();
+    node->notes = notes;
+    model::Ndarray array;
+    array.name = name;
+    const auto type = TypeOf(form);
+    if (type) array.type = *type;
+    AddDimensions(group, name, plan, place, array);
+    if (place) {
+      attributes.push_back(
+          model::MakeTextAttribute("grid_mapping", AddReferenceSystem(group, *place)));
+    }
+    std::vector<std::byte> fill;
+    const auto no_data = type ? NoDataOf(form, *type) : std::nullopt;
+    if (no_data) {
+      fill.resize(type->size());
+      if (!model::EncodeElement(*type, *no_data, fill)) fill.clear();
+      attributes.push_back({"_FillValue", *type, {}, *no_data, {}});
+      array.storage.fillvalue = *no_data;
+    }
+    array.attributes = std::move(attributes);
+    array.storage.endian = file_.order;
+    if (error) {
+      node->error = error;
+    } else {
+      auto source =
+          plan.is_contiguous
+              ? MakeContiguousSource(file_, plan.stack, options_.max_chunk_size)
+              : MakeTiffSource(file_, plan.stack, std::move(fill), options_.max_chunk_size);
+      if (source) {
+        array.storage.chunk = (*source)->spec().grid.max_chunk_shape();
+        node->source = *std::move(source);
+      } else {
+        node->error = std::move(source).error();
+      }
+    }
+    node->entity = std::move(array);
+    Put(model::JoinPath(group, name), std::move(node));
+  }
+
+  // Gives the array its shape, and adds the coordinates.
+  void AddDimensions(const std::string& group, const std::string& name, const Plan& plan,
+                     const std::optional<Place>& place, model::Ndarray& array) {
+    const auto names = DimensionsOf(plan.stack);
+    const auto shape = ShapeOf(plan.stack);
+    for (size_t d = 0; d < shape.size(); ++d) {
+      Known known{shape[d], std::nullopt};
+      std::vector<model::Attribute> attributes;
+      const size_t axis = std::string_view("xyz").find(names[d]);
+      const bool is_axis = axis != std::string_view::npos;
+      if (axis < 2 && place && place->has_coordinates()) {
+        const auto& t = *place->transform;
+        const double step = axis == 0 ? t[1] : t[5];
+        known.line = std::pair((axis == 0 ? t[0] : t[3]) + step / 2, step);
+        attributes = AttributesOfAxis(*place, axis == 0);
+      } else if (is_axis && !place && plan.spacing[axis]) {
+        known.line = std::pair(0.0, *plan.spacing[axis]);
+        attributes = {model::MakeTextAttribute("units", plan.units[axis])};
+      }
+      const std::string dim = NameOfDimension(group, names[d], name, known);
+      model::Dimension made{shape[d], {}};
+      if (known.line) {
+        made.dimcoord = model::JoinPath(group, dim);
+        AddCoordinates(group, dim, known, std::move(attributes));
+      }
+      array.shape.push_back(std::move(made));
+      array.dimension_names.push_back(dim);
+    }
+  }
+
+  // One name is one dimension in a group: others get a number.
+  std::string NameOfDimension(const std::string& group, const std::string& name,
+                              const std::string& array, const Known& known) {
+    for (size_t i = 1;; ++i) {
+      std::string free = i == 1 ? name : fmt::format("{}_{}", name, i);
+      if (free == array) continue;
+      const auto [found, is_new] = dims_.emplace(model::JoinPath(group, free), known);
+      if (is_new || found->second == known) return free;
+    }
+  }
+
+  void AddCoordinates(const std::string& group, const std::string& name, const Known& known,
+                      std::vector<model::Attribute> attributes) {
+    const std::string path = model::JoinPath(group, name);
+    if (nodes_.contains(path)) return;
+    auto node = std::make_shared<Node>();
+    model::DimCoord coordinates;
+    coordinates.name = name;
+    coordinates.type = model::Datatype::Float64();
+    coordinates.shape = {{known.size, {}}};
+    coordinates.dimension_names = {name};
+    coordinates.attributes = std::move(attributes);
+    node->entity = std::move(coordinates);
+    const auto [first, step] = *known.line;
+    auto source = MakeComputedSource({known.size}, [begin = first, step = step](uint64_t i) {
+      return begin + static_cast<double>(i) * step;
+    });
+    if (source) {
+      node->source = *std::move(source);
+    } else {
+      node->error = std::move(source).error();
+    }
+    Put(path, std::move(node));
+  }
+
+  // Returns the name of the variable.
+  std::string AddReferenceSystem(const std::string& group, const Place& place) {
+    for (size_t i = 1;; ++i) {
+      const auto name = i == 1 ? std::string("spatial_ref") : fmt::format("spatial_ref_{}", i);
+      const std::string path = model::JoinPath(group, name);
+      const auto [found, is_new] = places_.emplace(path, place);
+      if (!is_new && !(found->second == place)) continue;
+      if (!is_new) return name;
+      AddScalar(group, name, 0, AttributesOfPlace(place));
+      return name;
+    }
+  }
+
+  void AddScalar(const std::string& group, const std::string& name, double value,
+                 std::vector<model::Attribute> attributes) {
+    auto node = std::make_shared<Node>();
+    model::Ndarray variable;
+    variable.name = name;
+    variable.type = model::Datatype::Float64();
+    variable.attributes = std::move(attributes);
+    node->entity = std::move(variable);
+    auto source = MakeComputedSource({}, [value](uint64_t) { return value; });
+    if (source) node->source = *std::move(source);
+    Put(model::JoinPath(group, name), std::move(node));
+  }
+
+  TiffReader& reader_;
+  const OpenOptions& options_;
+  const TiffFile file_;
+  Nodes nodes_;
+  std::map<std::string, Known> dims_;
+  std::map<std::string, Place> places_;
+};
+
+}  // namespace
+
+Result<Nodes> MakeNodes(TiffReader& reader, const std::vector<Series>& series,
+                        std::string_view file_name, const OpenOptions& options) {
+  Builder builder(reader, options);
+  builder.AddGroup("/");
+  NDLFS_TRY(const auto fields,
+            AttributesOfFields(reader, series.front().picture.directory, {}));
+  const auto time = TimeOf(file_name, model::TextOf(fields, "DateTime"));
+  if (time) builder.AddTime(*time);
+  for (size_t i = 0; i < series.size(); ++i) {
+    NDLFS_RETURN_IF_ERROR(builder.Add(series[i], i));
+  }
+  return std::move(builder).Take();
+}
+
+}  // namespace ndlfs::backends::tiff

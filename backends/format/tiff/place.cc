@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/tiff/place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "model/attributes.h"
+
+namespace ndlfs::backends::tiff {
+namespace {
+
+using model::Result;
+
+// GeoKeys; annex B of the specification.
+constexpr uint16_t kModelType = 1024, kRasterType = 1025, kCitation = 1026,
+                   kGeographicType = 2048, kSemiMajorAxis = 2057, kSemiMinorAxis = 2058,
+                   kInvFlattening = 2059, kProjectedType = 3072, kProjCoordTrans = 3075,
+                   kLinearUnits = 3076, kNatOriginLong = 3080, kNatOriginLat = 3081,
+                   kFalseEasting = 3082, kFalseNorthing = 3083, kCenterLong = 3088,
+                   kCenterLat = 3089, kScaleAtNatOrigin = 3092;
+constexpr uint16_t kUserDefined = 32767, kMetre = 9001, kPixelIsPoint = 2;
+constexpr uint64_t kMostNumbers = 65536;
+
+// The numbers of a field; none if there is no such field, or if it is of another kind.
+Result<std::vector<double>> NumbersOf(TiffReader& reader, const Directory& directory,
+                                      uint16_t tag) {
+  const Field* field = directory.Find(tag);
+  if (field == nullptr) return std::vector<double>();
+  auto numbers = reader.Reals(*field, kMostNumbers);
+  if (!numbers && !numbers.error().is_transient()) return std::vector<double>();
+  return numbers;
+}
+
+Result<std::vector<GeoKey>> ReadKeys(TiffReader& reader, const Directory& directory) {
+  std::vector<GeoKey> keys;
+  const Field* field = directory.Find(kGeoKeyDirectory);
+  if (field == nullptr) return keys;
+  auto shorts_read = reader.Integers(*field, kMostNumbers);
+  if (!shorts_read && shorts_read.error().is_transient()) {
+    return model::Propagate(shorts_read.error());
+  }
+  const auto shorts = shorts_read ? *std::move(shorts_read) : std::vector<uint64_t>();
+  NDLFS_TRY(const auto numbers, NumbersOf(reader, directory, kGeoDoubleParams));
+  std::string text;
+  if (const Field* ascii = directory.Find(kGeoAsciiParams)) {
+    auto found = reader.Text(*ascii, kMostNumbers);
+    if (!found && found.error().is_transient()) return model::Propagate(found.error());
+    if (found) text = *std::move(found);
+  }
+  for (size_t at = 4; at + 4 <= shorts.size(); at += 4) {
+    GeoKey key;
+    key.id = static_cast<uint16_t>(shorts[at]);
+    const uint64_t where = shorts[at + 1], count = shorts[at + 2], offset = shorts[at + 3];
+    if (where == 0) key.code = static_cast<uint16_t>(offset);
+    if (where == kGeoDoubleParams && offset <= numbers.size() &&
+        count <= numbers.size() - offset) {
+      const auto begin = numbers.begin() + static_cast<ptrdiff_t>(offset);
+      key.numbers.assign(begin, begin + static_cast<ptrdiff_t>(count));
+    }
+    if (where == kGeoAsciiParams && offset <= text.size()) {
+      key.text = text.substr(offset, count);
+      while (key.text.ends_with('|')) key.text.pop_back();
+    }
+    keys.push_back(std::move(key));
+  }
+  std::ranges::stable_sort(keys, {}, &GeoKey::id);
+  return keys;
+}
+
+std::optional<double> NumberOf(const Place& place, uint16_t id) {
+  const auto found = std::ranges::lower_bound(place.keys, id, {}, &GeoKey::id);
+  if (found == place.keys.end() || found->id != id || found->numbers.empty()) {
+    return std::nullopt;
+  }
+  return found->numbers[0];
+}
+
+std::string TextOf(const Place& place, uint16_t id) {
+  const auto found = std::ranges::lower_bound(place.keys, id, {}, &GeoKey::id);
+  return found == place.keys.end() || found->id != id ? std::string() : found->text;
+}
+
+Result<std::optional<std::array<double, 6>>> ReadTransform(TiffReader& reader,
+                                                           const Directory& directory,
+                                                           bool is_point) {
+  NDLFS_TRY(const auto scale, NumbersOf(reader, directory, kModelPixelScale));
+  NDLFS_TRY(const auto tie, NumbersOf(reader, directory, kModelTiepoint));
+  NDLFS_TRY(const auto matrix, NumbersOf(reader, directory, kModelTransformation));
+  std::array<double, 6> made{};
+  if (scale.size() >= 2 && tie.size() == 6 && scale[0] != 0 && scale[1] != 0) {
+    made = {tie[3] - tie[0] * scale[0], scale[0], 0, tie[4] + tie[1] * scale[1], 0, -scale[1]};
+  } else if (matrix.size() == 16) {
+    made = {matrix[3], matrix[0], matrix[1], matrix[7], matrix[4], matrix[5]};
+  } else {
+    return std::nullopt;
+  }
+  // The fields tell the place of the pixel's middle then.
+  if (is_point) {
+    made[0] -= (made[1] + made[2]) / 2;
+    made[3] -= (made[4] + made[5]) / 2;
+  }
+  for (const double number : made) {
+    if (!std::isfinite(number)) return std::nullopt;
+  }
+  return made;
+}
+
+class Attributes {
+ public:
+  void Text(const char* name, std::string_view text) {
+    if (!text.empty()) made_.push_back(model::MakeTextAttribute(name, text));
+  }
+  void Real(const char* name, std::optional<double> value) {
+    if (value) made_.push_back({name, model::Datatype::Float64(), {}, *value, {}});
+  }
+  std::vector<model::Attribute> Take() && { return std::move(made_); }
+
+ private:
+  std::vector<model::Attribute> made_;
+};
+
+std::optional<double> First(const Place& place, std::initializer_list<uint16_t> ids) {
+  for (const uint16_t id : ids) {
+    if (const auto number = NumberOf(place, id)) return number;
+  }
+  return std::nullopt;
+}
+
+// The parameters of a projection that has no code, by the names of CF 1.10, appendix F. Angles
+// are in degrees and lengths in metres, or there are none.
+void AddProjection(const Place& place, Attributes& attributes) {
+  const auto method = place.CodeOf(kProjCoordTrans);
+  const auto units = place.CodeOf(kLinearUnits);
+  if (!method || (units && *units != kMetre)) return;
+  struct Projection {
+    uint16_t method;
+    std::string_view name;
+    const char* longitude;
+  };
+  // Those whose parameters have one meaning in both.
+  static constexpr Projection kProjections[] = {
+      {1, "transverse_mercator", "longitude_of_central_meridian"},
+      {10, "lambert_azimuthal_equal_area", "longitude_of_projection_origin"},
+      {24, "sinusoidal", "longitude_of_projection_origin"},
+  };
+  const auto found = std::ranges::find(kProjections, *method, &Projection::method);
+  if (found == std::end(kProjections)) return;
+  attributes.Text("grid_mapping_name", found->name);
+  attributes.Real(found->longitude, First(place, {kNatOriginLong, kCenterLong}).value_or(0));
+  if (*method != 24) {
+    attributes.Real("latitude_of_projection_origin",
+                    First(place, {kNatOriginLat, kCenterLat}).value_or(0));
+  }
+  if (*method == 1) {
+    attributes.Real("scale_factor_at_central_meridian",
+                    NumberOf(place, kScaleAtNatOrigin).value_or(1));
+  }
+  attributes.Real("false_easting", NumberOf(place, kFalseEasting).value_or(0));
+  attributes.Real("false_northing", NumberOf(place, kFalseNorthing).value_or(0));
+}
+
+std::optional<uint16_t> EpsgOf(const Place& place) {
+  const auto code = place.CodeOf(place.is_geographic() ? kGeographicType : kProjectedType);
+  // Codes from 1024 on are EPSG's; 32767 says that the keys describe the system.
+  return code && *code >= 1024 && *code != kUserDefined ? code : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<uint16_t> Place::CodeOf(uint16_t id) const {
+  const auto found = std::ranges::lower_bound(keys, id, {}, &GeoKey::id);
+  return found == keys.end() || found->id != id ? std::nullopt : found->code;
+}
+
+bool Place::is_geographic() const { return CodeOf(kModelType) == 2; }
+
+Result<std::optional<Place>> ReadPlace(TiffReader& reader, const Directory& directory) {
+  const bool any = std::ranges::any_of(
+      std::array{kModelPixelScale, kModelTiepoint, kModelTransformation, kGeoKeyDirectory},
+      [&](uint16_t tag) { return directory.Find(tag) != nullptr; });
+  if (!any) return std::nullopt;
+  Place place;
+  NDLFS_TRY(place.keys, ReadKeys(reader, directory));
+  NDLFS_TRY(place.transform,
+            ReadTransform(reader, directory, place.CodeOf(kRasterType) == kPixelIsPoint));
+  if (place.keys.empty() && !place.transform) return std::nullopt;
+  return place;
+}
+
+std::vector<model::Attribute> AttributesOfPlace(const Place& place) {
+  Attributes attributes;
+  const auto epsg = EpsgOf(place);
+  if (place.is_geographic()) attributes.Text("grid_mapping_name", "latitude_longitude");
+  if (epsg) {
+    attributes.Text("epsg_code", fmt::format("EPSG:{}", *epsg));
+  } else if (!place.is_geographic()) {
+    AddProjection(place, attributes);
+  }
+  attributes.Real("semi_major_axis", NumberOf(place, kSemiMajorAxis));
+  attributes.Real("semi_minor_axis", NumberOf(place, kSemiMinorAxis));
+  attributes.Real("inverse_flattening", NumberOf(place, kInvFlattening));
+  attributes.Text("GTCitationGeoKey", TextOf(place, kCitation));
+  if (place.transform) {
+    const auto& t = *place.transform;
+    attributes.Text("GeoTransform",
+                    fmt::format("{} {} {} {} {} {}", t[0], t[1], t[2], t[3], t[4], t[5]));
+  }
+  return std::move(attributes).Take();
+}
+
+std::vector<model::Attribute> AttributesOfAxis(const Place& place, bool is_x) {
+  Attributes attributes;
+  if (place.is_geographic()) {
+    attributes.Text("standard_name", is_x ? "longitude" : "latitude");
+    attributes.Text("units", is_x ? "degrees_east" : "degrees_north");
+  } else if (place.CodeOf(kModelType) == 1) {
+    attributes.Text("standard_name",
+                    is_x ? "projection_x_coordinate" : "projection_y_coordinate");
+    if (place.CodeOf(kLinearUnits) == kMetre) attributes.Text("units", "m");
+  }
+  attributes.Text("axis", is_x ? "X" : "Y");
+  return std::move(attributes).Take();
+}
+
+}  // namespace ndlfs::backends::tiff

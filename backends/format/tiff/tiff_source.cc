@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/tiff/tiff_source.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "backends/base/checked.h"
+#include "backends/codec/factories.h"
+#include "backends/codec/registry.h"
+#include "backends/format/flat_source.h"
+#include "backends/format/tiff/pixel_codec.h"
+
+namespace ndlfs::backends::tiff {
+namespace {
+
+using model::Corrupt;
+using model::Datatype;
+using model::Result;
+using model::Unsupported;
+
+constexpr uint64_t kSlotBytes = uint64_t{64} << 10;
+constexpr uint64_t kLargestValue = 8;  // bytes
+constexpr uint64_t kHeaderBytes = 8;
+// Lists of strips of up to so many are looked through for a file without gaps.
+constexpr uint64_t kMostLookedThrough = 8192;
+
+uint64_t Count(const std::vector<PageDimension>& dims) {
+  uint64_t count = 1;
+  for (const PageDimension& dim : dims) count *= dim.size;
+  return count;
+}
+
+// Where the strips or tiles of pages are.
+class ChunkLists {
+ public:
+  ChunkLists(TiffFile file, std::vector<PageChunks> pages)
+      : file_(std::move(file)), pages_(std::move(pages)) {}
+
+  const TiffFile& file() const { return file_; }
+  const std::vector<PageChunks>& pages() const { return pages_; }
+
+  // The value `i` of a list. `load_slot` returns a part of the file, which begins at a multiple
+  // of kSlotBytes and overlaps the next one.
+  template <typename LoadSlot>
+  Result<uint64_t> Value(const ValueList& list, uint64_t i, const LoadSlot& load_slot) const {
+    if (list.count == 1) return list.first;
+    const uint64_t at = list.position + i * list.size;
+    if (at + list.size <= file_.head->size()) {
+      return LoadUnsigned(file_.head->data() + at, list.size, file_.order);
+    }
+    NDLFS_TRY(const std::shared_ptr<const Bytes> slot, load_slot(at / kSlotBytes));
+    if (at % kSlotBytes + list.size > slot->size()) return model::HasChanged("the file");
+    return LoadUnsigned(slot->data() + at % kSlotBytes, list.size, file_.order);
+  }
+
+  Result<Bytes> LoadSlot(uint64_t slot) const {
+    const uint64_t begin = slot * kSlotBytes;
+    Bytes bytes(std::min(kSlotBytes + kLargestValue, file_.size - begin));
+    NDLFS_TRY(const auto count, file_.store->ReadInto("", begin, bytes.span()));
+    if (count.value_or(0) != bytes.size()) return model::HasChanged("the file");
+    return bytes;
+  }
+
+ private:
+  const TiffFile file_;
+  const std::vector<PageChunks> pages_;
+};
+
+class TiffSource final : public ArraySource {
+ public:
+  TiffSource(ChunkLists lists, ArraySpec spec, size_t page_dims, bool is_compressed)
+      : lists_(std::move(lists)),
+        spec_(std::move(spec)),
+        page_dims_(page_dims),
+        is_compressed_(is_compressed) {}
+
+  const ArraySpec& spec() const override { return spec_; }
+
+  Result<ChunkLocation> Locate(std::span<const uint64_t> index,
+                               IndexCache& indexes) const override {
+    uint64_t page = 0, chunk = 0;
+    for (size_t d = 0; d < index.size(); ++d) {
+      uint64_t& number = d < page_dims_ ? page : chunk;
+      number = number * spec_.grid.counts()[d] + index[d];
+    }
+    const PageChunks& chunks = lists_.pages()[page];
+    if (chunks.is_absent) return ChunkLocation::Absent();
+    const auto load_slot = [&](uint64_t slot) {
+      return indexes.GetOrLoad(id(), slot, [&] { return lists_.LoadSlot(slot); });
+    };
+    NDLFS_TRY(const uint64_t offset, lists_.Value(chunks.offsets, chunk, load_slot));
+    uint64_t stored = 0;
+    const bool has_count = chunk < chunks.byte_counts.count;
+    if (has_count) {
+      NDLFS_TRY(stored, lists_.Value(chunks.byte_counts, chunk, load_slot));
+    }
+    // Both are 0 where a writer has left out a strip or tile.
+    if (offset == 0 && stored == 0) return ChunkLocation::Absent();
+    if (has_count && stored == 0) return ChunkLocation::Absent();
+    NDLFS_TRY(const uint64_t size, SizeOf(index, has_count, stored));
+    if (offset < kHeaderBytes) return Corrupt("its offset {} is in the header", offset);
+    const auto end = CheckedAdd(offset, size);
+    if (!end || *end > lists_.file().size) {
+      return Corrupt("{} bytes at {} are not in the file, which has {}", size, offset,
+                     lists_.file().size);
+    }
+    ChunkLocation location;
+    location.store = lists_.file().store;
+    location.pieces = {{offset, size}};
+    location.must_exist = true;
+    return location;
+  }
+
+ private:
+  // The bytes to read. The size of uncompressed samples is known; they may be followed by
+  // others.
+  Result<uint64_t> SizeOf(std::span<const uint64_t> index, bool has_count,
+                          uint64_t stored) const {
+    if (is_compressed_) return stored;
+    const auto shape = spec_.grid.ChunkShape(index);
+    const uint64_t needed =
+        spec_.codecs.ExactEncodedSize(shape).value_or(spec_.codecs.MaxEncodedSize(shape));
+    if (!has_count || stored >= needed) return needed;
+    if (spec_.codecs.ExactEncodedSize(shape)) {
+      return Corrupt("{} bytes, expected {}", stored, needed);
+    }
+    return stored;
+  }
+
+  const ChunkLists lists_;
+  const ArraySpec spec_;
+  const size_t page_dims_;
+  const bool is_compressed_;
+};
+
+Result<std::shared_ptr<const BytesToBytesCodec>> Compressor(std::string_view name) {
+  const Json none = Json::object();
+  NDLFS_TRY(const AnyCodec codec, MakeCodec({.dialect = CodecDialect::kNumcodecs,
+                                             .name = name,
+                                             .configuration = &none,
+                                             .form = nullptr}));
+  return std::get<std::shared_ptr<const BytesToBytesCodec>>(codec);
+}
+
+// The codec of a compression; null for none.
+Result<std::shared_ptr<const BytesToBytesCodec>> CompressorOf(const ImageForm& form) {
+  switch (form.compression) {
+    case kNone:
+      return nullptr;
+    case kLzw:
+      return Compressor("imagecodecs_lzw");
+    case kPackBits:
+      return Compressor("imagecodecs_packbits");
+    case kAdobeDeflate:
+    case kDeflate:
+      return Compressor("zlib");
+    case kLzma:
+      return Compressor("lzma");
+    case kZstd:
+      return Compressor("zstd");
+    default:
+      return Unsupported("compression {} ({}) is not supported", form.compression,
+                         NameOfCompression(form.compression));
+  }
+}
+
+// Whether the samples are numbers of a processor, or pairs of them.
+bool IsWhole(const ImageForm& form) { return form.bits >= 8 && std::has_single_bit(form.bits); }
+
+Result<void> CheckForm(const ImageForm& form) {
+  constexpr uint64_t kYCbCr = 6;
+  if (form.depth > 1 && !form.is_tiled) {
+    return Unsupported("volumes in strips are not supported");
+  }
+  if (form.photometric == kYCbCr && form.compression != kJpeg && form.samples == 3 &&
+      form.subsampling != std::array<uint64_t, 2>{1, 1}) {
+    return Unsupported("colours (YCbCr) in fewer samples than pixels are not supported");
+  }
+  const bool is_number = form.format <= 3;
+  const bool is_known = form.predictor == 1 ||
+                        (form.predictor == 2 && is_number && IsWhole(form)) ||
+                        (form.predictor == 3 && form.format == 3 && IsWhole(form));
+  if (!is_known) {
+    return Unsupported("predictor {} for samples of {} bits is not supported", form.predictor,
+                       form.bits);
+  }
+  // libtiff ignores it, others do not.
+  const bool has_predictor = form.compression != kNone && form.compression != kPackBits;
+  if (form.predictor != 1 && !has_predictor) {
+    return Unsupported("predictor {} with compression {} is not supported", form.predictor,
+                       NameOfCompression(form.compression));
+  }
+  return {};
+}
+
+// The elements as they lie in an uncompressed file.
+Datatype StoredType(const Datatype& type, const TiffFile& file) {
+  return type.WithOrder(file.order);
+}
+
+bool IsPlain(const ImageForm& form) {
+  return form.compression == kNone && !form.reverses_bits && IsWhole(form);
+}
+
+Result<CodecChain> ChainOf(const ImageForm& form, const TiffFile& file, const Datatype& type,
+                           const std::vector<uint64_t>& chunk) {
+  NDLFS_TRY(auto compressor, CompressorOf(form));
+  if (IsPlain(form)) {
+    NDLFS_TRY(auto bytes, MakeStoredBytes(StoredType(type, file)));
+    return CodecChain::Make({type, chunk}, {}, std::move(bytes), {});
+  }
+  PixelForm pixels;
+  pixels.bits = form.format == 5 || form.format == 6 ? form.bits / 2 : form.bits;
+  pixels.is_interleaved = form.is_interleaved();
+  pixels.samples = form.is_interleaved() ? form.samples : 1;
+  pixels.predictor = static_cast<unsigned>(form.predictor);
+  pixels.order = file.order;
+  // Of a full strip or tile, to which an encoder may have filled up the last one.
+  const auto codec = MakePixelCodec(pixels, type);
+  pixels.full_bytes = codec->MaxEncodedSize({type, chunk});
+  std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes;
+  if (compressor) bytes_to_bytes.push_back(std::move(compressor));
+  if (form.reverses_bits) bytes_to_bytes.push_back(MakeReverseBits());
+  return CodecChain::Make({type, chunk}, {}, MakePixelCodec(pixels, type),
+                          std::move(bytes_to_bytes));
+}
+
+std::vector<uint64_t> ChunkOf(const PageStack& stack) {
+  const ImageForm& form = stack.form;
+  std::vector<uint64_t> chunk(stack.dims.size(), 1);
+  if (form.is_planar) chunk.push_back(1);
+  if (form.depth > 1) chunk.push_back(form.chunk_depth);
+  chunk.push_back(form.chunk_length);
+  chunk.push_back(form.chunk_width);
+  if (form.is_interleaved()) chunk.push_back(form.samples);
+  return chunk;
+}
+
+Result<void> CheckLists(const PageStack& stack, const ChunkGrid& grid) {
+  uint64_t needed = 1;
+  for (size_t d = stack.dims.size(); d < grid.rank(); ++d) needed *= grid.counts()[d];
+  const std::string_view chunks = stack.form.is_tiled ? "tiles" : "strips";
+  for (const PageChunks& page : stack.pages) {
+    if (page.is_absent) continue;
+    if (page.offsets.count < needed) {
+      return Corrupt("the offsets of {} {}, expected {}", page.offsets.count, chunks, needed);
+    }
+    if (page.byte_counts.count < needed && stack.form.compression != kNone) {
+      return Corrupt("the sizes of {} {}, expected {}", page.byte_counts.count, chunks, needed);
+    }
+  }
+  return {};
+}
+
+// Where the elements begin, if they follow each other through the whole file: a page of strips
+// without gaps. nullopt if they do not, or if it would take long to find out.
+Result<std::optional<uint64_t>> BeginWithoutGaps(const ChunkLists& lists, const ImageForm& form,
+                                                 const ChunkGrid& grid, size_t item_size) {
+  if (!IsPlain(form) || form.is_tiled || lists.pages().size() != 1) return std::nullopt;
+  const PageChunks& page = lists.pages()[0];
+  if (page.is_absent) return std::nullopt;
+  uint64_t count = 1;
+  for (const uint64_t n : grid.counts()) count *= n;
+  if (count > kMostLookedThrough) return std::nullopt;
+  std::shared_ptr<const Bytes> last;
+  std::optional<uint64_t> last_slot;
+  const auto load_slot = [&](uint64_t slot) -> Result<std::shared_ptr<const Bytes>> {
+    if (last_slot != slot) {
+      NDLFS_TRY(Bytes bytes, lists.LoadSlot(slot));
+      last = std::make_shared<const Bytes>(std::move(bytes));
+      last_slot = slot;
+    }
+    return last;
+  };
+  NDLFS_TRY(const uint64_t begin, lists.Value(page.offsets, 0, load_slot));
+  const uint64_t rows = grid.counts()[form.is_planar ? 1 : 0];
+  const uint64_t row_bytes =
+      form.width * item_size * (form.is_interleaved() ? form.samples : 1);
+  uint64_t expected = begin;
+  for (uint64_t i = 0; i < count; ++i) {
+    NDLFS_TRY(const uint64_t offset, lists.Value(page.offsets, i, load_slot));
+    if (offset != expected || offset < kHeaderBytes) return std::nullopt;
+    const uint64_t bytes = row_bytes * grid.Extent(form.is_planar ? 1 : 0, i % rows);
+    if (i < page.byte_counts.count) {
+      NDLFS_TRY(const uint64_t stored, lists.Value(page.byte_counts, i, load_slot));
+      if (stored < bytes) return std::nullopt;
+    }
+    expected += bytes;
+  }
+  if (expected > lists.file().size) return std::nullopt;
+  return begin;
+}
+
+}  // namespace
+
+std::vector<std::string> DimensionsOf(const PageStack& stack) {
+  std::vector<std::string> names;
+  for (const PageDimension& dim : stack.dims) names.push_back(dim.name);
+  if (stack.form.is_planar) names.push_back("band");
+  if (stack.form.depth > 1) names.push_back("z");
+  names.push_back("y");
+  names.push_back("x");
+  if (stack.form.is_interleaved()) names.push_back("band");
+  return names;
+}
+
+std::vector<uint64_t> ShapeOf(const PageStack& stack) {
+  const ImageForm& form = stack.form;
+  std::vector<uint64_t> shape;
+  for (const PageDimension& dim : stack.dims) shape.push_back(dim.size);
+  if (form.is_planar) shape.push_back(form.samples);
+  if (form.depth > 1) shape.push_back(form.depth);
+  shape.push_back(form.length);
+  shape.push_back(form.width);
+  if (form.is_interleaved()) shape.push_back(form.samples);
+  return shape;
+}
+
+Result<std::shared_ptr<const ArraySource>> MakeTiffSource(const TiffFile& file, PageStack stack,
+                                                          std::vector<std::byte> fill,
+                                                          uint64_t max_chunk_size) {
+  NDLFS_RETURN_IF_ERROR(CheckForm(stack.form));
+  if (stack.pages.size() != Count(stack.dims)) return model::Internal("pages are missing");
+  ArraySpec spec;
+  NDLFS_TRY(spec.dtype, TypeOf(stack.form));
+  spec.shape = ShapeOf(stack);
+  spec.fill = std::move(fill);
+  spec.max_chunk_bytes = max_chunk_size;
+  const auto all = CheckedProduct(spec.shape, spec.dtype.size());
+  if (!all || *all > kMaxViewSize) return model::Limit("an array of too many elements");
+  const auto edge = stack.form.is_tiled ? ChunkGrid::Edge::kFull : ChunkGrid::Edge::kCropped;
+  const std::vector<uint64_t> chunk = ChunkOf(stack);
+  NDLFS_TRY(spec.grid, ChunkGrid::Regular(spec.shape, chunk, edge));
+  NDLFS_RETURN_IF_ERROR(CheckLists(stack, spec.grid));
+  ChunkLists lists(file, std::move(stack.pages));
+  NDLFS_TRY(const auto begin,
+            BeginWithoutGaps(lists, stack.form, spec.grid, spec.dtype.size()));
+  if (begin) {
+    FlatLayout layout;
+    layout.store = file.store;
+    layout.offset = *begin;
+    layout.stored = StoredType(spec.dtype, file);
+    layout.shape = spec.shape;
+    return MakeFlatSource(std::move(layout), max_chunk_size);
+  }
+  const auto size = CheckedProduct(chunk, spec.dtype.size());
+  if (!size || *size > max_chunk_size) {
+    return model::Limit("{} of {} bytes; up to {} are read",
+                        stack.form.is_tiled ? "tiles" : "strips", size.value_or(UINT64_MAX),
+                        max_chunk_size);
+  }
+  NDLFS_TRY(spec.codecs, ChainOf(stack.form, file, spec.dtype, spec.grid.max_chunk_shape()));
+  return std::make_shared<TiffSource>(std::move(lists), std::move(spec), stack.dims.size(),
+                                      stack.form.compression != kNone);
+}
+
+Result<std::shared_ptr<const ArraySource>> MakeContiguousSource(const TiffFile& file,
+                                                                const PageStack& stack,
+                                                                uint64_t max_chunk_size) {
+  NDLFS_RETURN_IF_ERROR(CheckForm(stack.form));
+  if (!IsPlain(stack.form) || stack.form.is_tiled || stack.pages.size() != 1) {
+    return Unsupported("a stack in one directory that is compressed or tiled");
+  }
+  NDLFS_TRY(const Datatype type, TypeOf(stack.form));
+  const ChunkLists lists(file, stack.pages);
+  if (stack.pages[0].offsets.count == 0) return Corrupt("there are no offsets");
+  NDLFS_TRY(const uint64_t begin,
+            lists.Value(stack.pages[0].offsets, 0,
+                        [&](uint64_t slot) -> Result<std::shared_ptr<const Bytes>> {
+                          NDLFS_TRY(Bytes bytes, lists.LoadSlot(slot));
+                          return std::make_shared<const Bytes>(std::move(bytes));
+                        }));
+  if (begin < kHeaderBytes) return Corrupt("its offset {} is in the header", begin);
+  FlatLayout layout;
+  layout.store = file.store;
+  layout.offset = begin;
+  layout.stored = StoredType(type, file);
+  layout.shape = ShapeOf(stack);
+  return MakeFlatSource(std::move(layout), max_chunk_size);
+}
+
+}  // namespace ndlfs::backends::tiff

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: MIT
+//
+// TIFF files as stores: those of other programs, and those that are wrong.
+#include "backends/format/tiff/tiff.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/attributes.h"
+#include "model/base64.h"
+#include "tests/backends/format/tiff/goldens.h"
+#include "tests/support/memory_source.h"
+#include "tests/support/read_array.h"
+#include "tests/support/result.h"
+#include "tests/support/tiff_builder.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::ErrorCode;
+using test::IsError;
+using test::IsOk;
+using test::IsOkAnd;
+using test::TiffBuilder;
+using test::TiffField;
+using ::testing::_;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string FromBase64(std::string_view text) {
+  const auto bytes = model::DecodeBase64(text).value();
+  return std::string(AsText(bytes));
+}
+
+class TiffTest : public testing::Test {
+ protected:
+  model::Result<std::shared_ptr<const Hierarchy>> TryOpen(const std::string& bytes,
+                                                          const OpenOptions& options = {}) {
+    source_->Put("a.tif", bytes);
+    source_->ForgetReads();
+    return TiffFormat().Open(source_, "a.tif", options);
+  }
+  void Open(const std::string& bytes, const OpenOptions& options = {}) {
+    auto opened = TryOpen(bytes, options);
+    ASSERT_THAT(opened, IsOk());
+    hierarchy_ = *std::move(opened);
+  }
+
+  std::shared_ptr<const Node> Load(const std::string& path) const {
+    return hierarchy_->Load(path).value();
+  }
+  std::vector<uint64_t> Shape(const std::string& path) const {
+    std::vector<uint64_t> shape;
+    for (const auto& dim : Load(path)->array().shape) shape.push_back(dim.size.value());
+    return shape;
+  }
+  std::vector<std::string> Dims(const std::string& path) const {
+    return Load(path)->array().dimension_names;
+  }
+  model::Result<std::string> Elements(const std::string& path) const {
+    return test::ReadWhole(*Load(path)->source);
+  }
+  std::vector<double> Numbers(const std::string& path) const {
+    const std::string bytes = Elements(path).value();
+    std::vector<double> numbers(bytes.size() / sizeof(double));
+    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    return numbers;
+  }
+  // The message why the array cannot be read.
+  std::string ErrorOf(const std::string& path) const {
+    const auto node = Load(path);
+    if (node->error) return node->error->message();
+    const auto read = test::ReadWhole(*node->source);
+    return read ? "no error" : read.error().message();
+  }
+
+  const std::shared_ptr<test::MemorySource> source_ = test::MemorySource::Make();
+  std::shared_ptr<const Hierarchy> hierarchy_;
+};
+
+class TiffGoldenTest : public TiffTest, public testing::WithParamInterface<TiffGolden> {};
+
+TEST_P(TiffGoldenTest, HasTheElementsThatWereWritten) {
+  Open(FromBase64(GetParam().file));
+  ASSERT_EQ(Load(GetParam().array)->error, std::nullopt);
+  EXPECT_EQ(Shape(GetParam().array), GetParam().shape);
+  EXPECT_THAT(Elements(GetParam().array), IsOkAnd(FromBase64(GetParam().elements)));
+}
+
+// A file that ends anywhere is an error or shows elements; nothing else happens.
+TEST_P(TiffGoldenTest, IsNoStoreOrShowsErrorsIfItIsCut) {
+  const std::string file = FromBase64(GetParam().file);
+  for (size_t size = 0; size < file.size(); size += 41) {
+    const auto opened = TryOpen(file.substr(0, size));
+    if (!opened) continue;
+    const auto node = (*opened)->Load(GetParam().array);
+    if (node && (*node)->source) (void)test::ReadWhole(*(*node)->source);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfOtherPrograms, TiffGoldenTest, testing::ValuesIn(kTiffGoldens),
+                         [](const auto& info) { return std::string(info.param.test_name); });
+
+// One image of 2 x 3 bytes, in a file that has the numbers 1 to 6 at `offset`.
+std::string SmallImage(const std::function<void(TiffBuilder::Fields&)>& change = nullptr) {
+  TiffBuilder file;
+  auto fields = TiffBuilder::Image(3, 2, 8, file.Data("\1\2\3\4\5\6"));
+  if (change) change(fields);
+  file.Directory(fields);
+  return file.file();
+}
+
+TEST_F(TiffTest, DimensionsHaveNames) {
+  Open(SmallImage());
+  EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("image")));
+  EXPECT_THAT(Dims("/image"), ElementsAre("y", "x"));
+  EXPECT_THAT(Elements("/image"), IsOkAnd("\1\2\3\4\5\6"));
+  EXPECT_EQ(model::TextOf(Load("/image")->attributes(), "PhotometricInterpretation"),
+            "BlackIsZero");
+  EXPECT_THAT(hierarchy_->Load("/other"), IsError(ErrorCode::kNotFound, _));
+  EXPECT_THAT(hierarchy_->List("/image"), IsError(ErrorCode::kNotFound, _));
+}
+
+TEST_F(TiffTest, StripsWithoutGapsAreReadInPlace) {
+  Open(SmallImage([](auto& fields) {
+    fields[278] = {4, {1}};
+    fields[273] = {4, {8, 11}};
+    fields[279] = {3, {3, 3}};
+  }));
+  EXPECT_TRUE(Load("/image")->source->contiguous());
+  Open(SmallImage([](auto& fields) {
+    fields[278] = {4, {1}};
+    fields[273] = {4, {11, 8}};
+    fields[279] = {3, {3, 3}};
+  }));
+  EXPECT_FALSE(Load("/image")->source->contiguous());
+  EXPECT_THAT(Elements("/image"), IsOkAnd("\4\5\6\1\2\3"));
+}
+
+TEST_F(TiffTest, TilesThatAreNotStoredHaveTheValueForNoData) {
+  TiffBuilder file;
+  auto fields = TiffBuilder::Image(3, 2, 8, 8);
+  const auto data = file.Data("\1\2\3\4");
+  file.Directory(TiffBuilder::Tiled(fields, 2, 2, {data, 0}, {4, 0}));
+  Open(file.file());
+  EXPECT_THAT(Elements("/image"), IsOkAnd(std::string("\1\2\0\3\4\0", 6)));
+  fields[42113] = {.type = 2, .bytes = "9", .count = 2};
+  TiffBuilder other;
+  (void)other.Data("\1\2\3\4");
+  other.Directory(TiffBuilder::Tiled(fields, 2, 2, {data, 0}, {4, 0}));
+  Open(other.file());
+  EXPECT_THAT(Elements("/image"), IsOkAnd("\1\2\x9\3\4\x9"));
+  EXPECT_EQ(model::NumberOf(Load("/image")->attributes(), "_FillValue"), 9);
+}
+
+TiffField Reals(const std::vector<double>& numbers) {
+  TiffField field{.type = 12};
+  for (const double number : numbers) field.values.push_back(std::bit_cast<uint64_t>(number));
+  return field;
+}
+
+TiffBuilder::Fields Placed(TiffBuilder::Fields fields) {
+  fields[33550] = Reals({10, 20, 0});
+  fields[33922] = Reals({0, 0, 0, 500000, 4000000, 0});
+  fields[34735] = {3, {1, 1, 0, 3, 1024, 0, 1, 1, 3072, 0, 1, 32632, 3076, 0, 1, 9001}};
+  return fields;
+}
+
+TEST_F(TiffTest, PixelsHaveCoordinatesOfTheirMiddle) {
+  Open(SmallImage([](auto& fields) { fields = Placed(fields); }));
+  EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("image", "spatial_ref", "x", "y")));
+  EXPECT_THAT(Numbers("/x"), ElementsAre(500005, 500015, 500025));
+  EXPECT_THAT(Numbers("/y"), ElementsAre(3999990, 3999970));
+  EXPECT_EQ(Load("/image")->array().shape[1].dimcoord, "/x");
+  EXPECT_EQ(model::TextOf(Load("/image")->attributes(), "grid_mapping"), "spatial_ref");
+  const auto& attributes = Load("/spatial_ref")->attributes();
+  EXPECT_EQ(model::TextOf(attributes, "epsg_code"), "EPSG:32632");
+  EXPECT_EQ(model::TextOf(attributes, "GeoTransform"), "500000 10 0 4000000 0 -20");
+  EXPECT_EQ(model::TextOf(Load("/x")->attributes(), "units"), "m");
+}
+
+TEST_F(TiffTest, PointsHaveTheCoordinatesThatTheFieldsSay) {
+  Open(SmallImage([](auto& fields) {
+    fields = Placed(fields);
+    fields[34735] = {3, {1, 1, 0, 3, 1024, 0, 1, 2, 1025, 0, 1, 2, 2048, 0, 1, 4326}};
+  }));
+  EXPECT_THAT(Numbers("/x"), ElementsAre(500000, 500010, 500020));
+  EXPECT_EQ(model::TextOf(Load("/y")->attributes(), "units"), "degrees_north");
+  EXPECT_EQ(model::TextOf(Load("/spatial_ref")->attributes(), "epsg_code"), "EPSG:4326");
+}
+
+TEST_F(TiffTest, RotatedPixelsHaveATransformAndNoCoordinates) {
+  Open(SmallImage([](auto& fields) {
+    fields[34264] = Reals({1, 2, 0, 30, 4, 5, 0, 60, 0, 0, 0, 0, 0, 0, 0, 1});
+  }));
+  EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("image", "spatial_ref")));
+  EXPECT_EQ(model::TextOf(Load("/spatial_ref")->attributes(), "GeoTransform"), "30 1 2 60 4 5");
+}
+
+TEST_F(TiffTest, KeysOutsideOfTheirFieldsAreIgnored) {
+  Open(SmallImage([](auto& fields) {
+    fields = Placed(fields);
+    fields[34735] = {3, {1, 1, 0, 2, 2057, 34736, 1, 500, 1026, 34737, 9, 65535, 77}};
+    fields[34736] = Reals({1});
+    fields[34737] = {.type = 2, .bytes = "ab|", .count = 4};
+  }));
+  EXPECT_THAT(Numbers("/x"), ElementsAre(500005, 500015, 500025));
+  EXPECT_EQ(model::NumberOf(Load("/spatial_ref")->attributes(), "semi_major_axis"),
+            std::nullopt);
+}
+
+TEST_F(TiffTest, DateInTheNameIsTheTime) {
+  const std::string date = "2021:02:03 04:05:06";
+  const std::string bytes = SmallImage([&](auto& fields) {
+    fields[306] = {.type = 2, .bytes = date, .count = date.size() + 1};
+  });
+  const std::pair<const char*, double> kNames[] = {
+      {"T32_20200103T101530_B04.tif", 1578046530},
+      {"scene-2020-01-03.tif", 1578009600},
+      {"LC08_042034_20200103_20200113.tif", 1578009600},  // no time follows
+      {"123456789_20201399.tif", 1612325106},             // no dates: the field has one
+  };
+  for (const auto& [name, seconds] : kNames) {
+    source_->Put(name, bytes);
+    hierarchy_ = TiffFormat().Open(source_, name, {}).value();
+    EXPECT_THAT(Numbers("/time"), ElementsAre(seconds)) << name;
+    EXPECT_EQ(model::TextOf(Load("/image")->attributes(), "coordinates"), "time");
+  }
+}
+
+TEST_F(TiffTest, MetadataOfGdalBecomeAttributes) {
+  const std::string xml =
+      "<GDALMetadata><Item name=\"Instrument\">OLI</Item>"
+      "<Item name=\"SCALE\" sample=\"0\" role=\"scale\">0.5</Item>"
+      "<Item name=\"OFFSET\" sample=\"0\" role=\"offset\">-3</Item>"
+      "<Item name=\"UNITTYPE\" sample=\"0\" role=\"unittype\">K</Item>"
+      "<Item name=\"DESCRIPTION\" sample=\"0\" role=\"description\">red</Item>"
+      "<Item name=\"SCALE\" sample=\"77\" role=\"scale\">7</Item></GDALMetadata>";
+  Open(SmallImage([&](auto& fields) {
+    fields[42112] = {.type = 2, .bytes = xml, .count = xml.size() + 1};
+  }));
+  const auto& attributes = Load("/image")->attributes();
+  EXPECT_EQ(model::NumberOf(attributes, "scale_factor"), 0.5);
+  EXPECT_EQ(model::NumberOf(attributes, "add_offset"), -3);
+  EXPECT_EQ(model::TextOf(attributes, "units"), "K");
+  EXPECT_EQ(model::TextOf(attributes, "long_name"), "red");
+  EXPECT_EQ(model::TextOf(attributes, "Instrument"), "OLI");
+}
+
+// Pages, overviews and masks.
+
+class TiffPagesTest : public TiffTest {
+ protected:
+  // Adds a directory with an image of one value.
+  void Add(uint64_t size, char value, uint64_t kind = 0,
+           const std::function<void(TiffBuilder::Fields&)>& change = nullptr) {
+    auto fields =
+        TiffBuilder::Image(size, size, 8, file_.Data(std::string(size * size, value)));
+    if (kind != 0) fields[254] = {4, {kind}};
+    if (change) change(fields);
+    file_.Directory(fields);
+  }
+
+  TiffBuilder file_;
+};
+
+TEST_F(TiffPagesTest, EqualPagesAreOneArray) {
+  for (const char value : {'a', 'b', 'c'}) Add(2, value);
+  Open(file_.file());
+  EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("image")));
+  EXPECT_THAT(Dims("/image"), ElementsAre("page", "y", "x"));
+  EXPECT_THAT(Elements("/image"), IsOkAnd("aaaabbbbcccc"));
+}
+
+TEST_F(TiffPagesTest, PagesThatDifferAreArraysOfTheirOwn) {
+  Add(2, 'a');
+  Add(3, 'b');
+  Add(2, 'c');
+  Open(file_.file());
+  EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("image", "image_2", "image_3")));
+  EXPECT_THAT(Dims("/image_2"), ElementsAre("y_2", "x_2"));
+  EXPECT_THAT(Dims("/image_3"), ElementsAre("y", "x"));
+  EXPECT_THAT(Elements("/image_3"), IsOkAnd("cccc"));
+}
+
+TEST_F(TiffPagesTest, OverviewsAndMasksBelongToTheImageBeforeThem) {
+  Add(4, 'a', 0, [](auto& fields) { fields = Placed(fields); });
+  Add(1, 'b', 1);
+  Add(2, 'c', 1);
+  Add(4, 'm', 4);
+  Add(2, 'n', 5);
+  Open(file_.file());
+  EXPECT_THAT(hierarchy_->List("/"),
+              IsOkAnd(ElementsAre("image", "mask", "overviews", "spatial_ref", "x", "y")));
+  EXPECT_THAT(hierarchy_->List("/overviews"),
+              IsOkAnd(ElementsAre("1", "2", "mask_1", "spatial_ref", "spatial_ref_2", "x",
+                                  "x_2", "y", "y_2")));
+  EXPECT_THAT(Elements("/overviews/1"), IsOkAnd("cccc"));
+  EXPECT_THAT(Elements("/overviews/2"), IsOkAnd("b"));
+  EXPECT_THAT(Elements("/overviews/mask_1"), IsOkAnd("nnnn"));
+  EXPECT_THAT(Numbers("/overviews/x"), ElementsAre(500010, 500030));
+}
+
+TEST_F(TiffPagesTest, LargeImageThatIsMarkedAsReducedIsAnImage) {
+  Add(2, 'a');
+  Add(3, 'b', 1);
+  Open(file_.file());
+  EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("image", "image_2")));
+}
+
+TEST_F(TiffPagesTest, SubDirectoriesAreOverviewsOfEachPage) {
+  for (const char value : {'a', 'b'}) {
+    const auto small = TiffBuilder::Image(1, 1, 8, file_.Data(std::string(1, value)));
+    const uint64_t child = file_.Directory(small, /*is_linked=*/false);
+    Add(2, value, 0, [&](auto& fields) { fields[330] = {13, {child}}; });
+  }
+  Open(file_.file());
+  EXPECT_THAT(Elements("/image"), IsOkAnd("aaaabbbb"));
+  EXPECT_THAT(Dims("/overviews/1"), ElementsAre("page", "y", "x"));
+  EXPECT_THAT(Elements("/overviews/1"), IsOkAnd("ab"));
+}
+
+TEST_F(TiffPagesTest, ImageJHasOneDirectoryForAllPages) {
+  const std::string text = "ImageJ=1.53\nimages=6\nchannels=2\nslices=3\nhyperstack=true\n";
+  auto fields = TiffBuilder::Image(1, 1, 8, file_.Data("abcdef"));
+  fields[270] = {.type = 2, .bytes = text, .count = text.size() + 1};
+  file_.Directory(fields);
+  Open(file_.file());
+  EXPECT_THAT(Dims("/image"), ElementsAre("z", "c", "y", "x"));
+  EXPECT_THAT(Shape("/image"), ElementsAre(3, 2, 1, 1));
+  EXPECT_THAT(Elements("/image"), IsOkAnd("abcdef"));
+}
+
+TEST_F(TiffPagesTest, ImageJStackThatIsLongerThanTheFileIsAnError) {
+  const std::string text =
+      "ImageJ=1.53\nimages=4611686018427387904\nslices=4611686018427387904\n";
+  Add(1, 'a', 0, [&](auto& fields) {
+    fields[270] = {.type = 2, .bytes = text, .count = text.size() + 1};
+  });
+  Open(file_.file());
+  EXPECT_THAT(ErrorOf("/image"), HasSubstr("the shape needs"));
+}
+
+// Bad input.
+
+TEST_F(TiffTest, RefusesFilesThatAreNone) {
+  EXPECT_THAT(TryOpen(""), IsError(ErrorCode::kCorrupt, HasSubstr("no header of TIFF")));
+  EXPECT_THAT(TryOpen(std::string("II\x2A\0\0\0\0", 7)),
+              IsError(ErrorCode::kCorrupt, HasSubstr("no header")));
+  EXPECT_THAT(TryOpen(std::string("II\x2C\0\x08\0\0\0", 8)),
+              IsError(ErrorCode::kCorrupt, HasSubstr("version 44")));
+  EXPECT_THAT(TryOpen(std::string("II\x2A\0\0\0\0\0", 8)),
+              IsError(ErrorCode::kCorrupt, HasSubstr("there is no directory")));
+  EXPECT_THAT(TryOpen(std::string("II\x2B\0\x04\0\0\0", 8) + std::string(8, '\0')),
+              IsError(ErrorCode::kCorrupt, HasSubstr("offsets of 4 bytes")));
+}
+
+TEST_F(TiffTest, RefusesDirectoriesThatAreNotInTheFile) {
+  EXPECT_THAT(TryOpen(std::string("II\x2A\0\x02\0\0\0", 8)),
+              IsError(ErrorCode::kCorrupt, HasSubstr("directory 0: it lies in the header")));
+  EXPECT_THAT(TryOpen(std::string("II\x2A\0\xFF\xFF\xFF\xFF", 8)),
+              IsError(ErrorCode::kCorrupt, HasSubstr("not in the file, which has 8")));
+  EXPECT_THAT(TryOpen(std::string("II\x2A\0\x08\0\0\0\0\0", 10)),
+              IsError(ErrorCode::kCorrupt, HasSubstr("it has no fields")));
+  EXPECT_THAT(TryOpen(std::string("II\x2A\0\x08\0\0\0\xFF\xFF", 10)),
+              IsError(ErrorCode::kCorrupt, HasSubstr("65535 fields")));
+  const std::string big = std::string("II\x2B\0\x08\0\0\0\x10\0\0\0\0\0\0\0", 16);
+  EXPECT_THAT(TryOpen(big + std::string(8, '\xFF')),
+              IsError(ErrorCode::kCorrupt, HasSubstr("18446744073709551615 fields")));
+}
+
+TEST_F(TiffPagesTest, ChainThatLeadsBackShowsWhatIsThere) {
+  TiffBuilder file;
+  const auto fields = TiffBuilder::Image(1, 1, 8, file.Data("a"));
+  const uint64_t position = file.Directory(fields);
+  file.Link(position);
+  Open(file.file());
+  ASSERT_TRUE(Load("/")->error);
+  EXPECT_THAT(Load("/")->error->message(), HasSubstr("directory 1 is at"));
+  EXPECT_THAT(Elements("/image"), IsOkAnd("a"));
+}
+
+TEST_F(TiffPagesTest, SubDirectoryThatIsItsParentIsAProblem) {
+  TiffBuilder file;
+  auto fields = TiffBuilder::Image(1, 1, 8, file.Data("a"));
+  fields[330] = {4, {9}};
+  const uint64_t position = file.Directory(fields);
+  ASSERT_EQ(position, 9);
+  Open(file.file());
+  EXPECT_THAT(Load("/")->error->message(), HasSubstr("SubIFD 0 is at 9"));
+}
+
+TEST_F(TiffTest, TooManyDirectoriesAreAProblem) {
+  TiffBuilder file;
+  const TiffBuilder::Fields fields = {
+      {256, {3, {1}}}, {257, {3, {1}}}, {273, {4, {8}}}, {279, {4, {1}}}, {258, {3, {8}}}};
+  std::string directory = file.Number(fields.size(), 2);
+  for (const auto& [tag, field] : fields) {
+    directory += file.Number(tag, 2) + file.Number(field.type, 2) + file.Number(1, 4) +
+                 file.Number(field.values[0], 4);
+  }
+  std::string bytes = file.file().substr(0, 4) + file.Number(8, 4);
+  for (uint64_t i = 1; i <= 210'000; ++i) {
+    bytes += directory + file.Number(8 + i * (directory.size() + 4), 4);
+  }
+  Open(bytes);
+  EXPECT_THAT(Load("/")->error->message(), HasSubstr("more than 200000 directories"));
+  EXPECT_THAT(Shape("/image"), ElementsAre(200'000, 1, 1));
+}
+
+struct BadField {
+  const char* test_name;
+  uint16_t tag;
+  TiffField field;
+  const char* words;
+};
+void PrintTo(const BadField& bad, std::ostream* out) { *out << bad.test_name; }
+
+class TiffBadFieldTest : public TiffTest, public testing::WithParamInterface<BadField> {};
+
+TEST_P(TiffBadFieldTest, IsOneClearError) {
+  const auto opened =
+      TryOpen(SmallImage([](auto& fields) { fields[GetParam().tag] = GetParam().field; }));
+  if (!opened) {
+    EXPECT_THAT(opened.error().message(), HasSubstr(GetParam().words));
+    return;
+  }
+  hierarchy_ = *opened;
+  EXPECT_THAT(ErrorOf("/image"), HasSubstr(GetParam().words));
+}
+
+const BadField kBadFields[] = {
+    {"WidthOfNothing", 256, {4, {0}}, "ImageWidth: expected a positive number"},
+    {"WidthIsAText",
+     256,
+     {.type = 2, .bytes = "3", .count = 2},
+     "ImageWidth: expected integers"},
+    {"WidthIsAFloat", 256, {11, {3}}, "ImageWidth: expected integers, found type 11"},
+    {"WidthOfAnUnknownType", 256, {99, {3}}, "ImageWidth: expected integers, found type 99"},
+    {"TwoWidths", 256, {4, {3, 4}}, "ImageWidth: 2 values; up to 1 are read"},
+    {"PixelsThatOverflow", 257, {16, {uint64_t{1} << 62}}, "an image of 3 x"},
+    {"MoreRowsThanTheFileHas", 257, {4, {1u << 30}}, "the offsets of 1 strips, expected"},
+    {"StripOutsideOfTheFile",
+     273,
+     {4, {1u << 31}},
+     "6 bytes at 2147483648 are not in the file"},
+    {"StripAtTheEndOfNumbers", 273, {16, {UINT64_MAX}}, "0 bytes of data"},
+    {"StripInTheHeader", 273, {4, {4}}, "its offset 4 is in the header"},
+    {"OffsetsOutsideOfTheFile",
+     273,
+     {.type = 4, .bytes = "\xFF\xFF\xFF\x7F", .count = 1u << 30},
+     "are not in the file"},
+    {"OffsetsThatOverflow",
+     273,
+     {.type = 4, .bytes = "\x08", .count = UINT32_MAX},
+     "are not in the file"},
+    {"OffsetsAreTexts",
+     273,
+     {.type = 2, .bytes = "abc", .count = 4},
+     "StripOffsets: expected integers"},
+    {"NoOffset", 273, {.type = 4, .bytes = "\x08", .count = 0}, "the offsets of 0 strips"},
+    {"StripsThatAreMissing", 278, {4, {1}}, "the offsets of 1 strips, expected 2"},
+    {"StripsOfNoRows", 278, {4, {0}}, "RowsPerStrip: expected a positive number"},
+    {"StripThatIsTooShort", 279, {4, {5}}, "5 bytes, expected 6"},
+    {"BitsOfNothing", 258, {3, {0}}, "BitsPerSample: 0 bits"},
+    {"ManyBits", 258, {3, {60000}}, "BitsPerSample: 60000 bits"},
+    {"BitsThatNoTypeHas", 258, {3, {48}}, "integers without a sign of 48 bits"},
+    {"BitsThatDiffer", 258, {3, {8, 16}}, "samples of 8 and 16 in one image"},
+    {"ManySamples", 277, {4, {1u << 30}}, "SamplesPerPixel: 1073741824 are too many"},
+    {"FormatThatIsNone", 339, {3, {9}}, "SampleFormat: 9"},
+    {"FloatsOfEightBits", 339, {3, {3}}, "floats of 8 bits"},
+    {"PlanarConfigurationThatIsNone", 284, {3, {3}}, "PlanarConfiguration: expected 1 or 2"},
+    {"UnknownCompression", 259, {3, {44510}}, "compression 44510 (number 44510)"},
+    {"Fax", 259, {3, {4}}, "compression 4 (CCITT fax 4) is not supported"},
+    {"PredictorThatIsNone", 317, {3, {7}}, "predictor 7"},
+    {"PredictorOfOddSize", 317, {3, {3}}, "predictor 3 for samples of 8 bits"},
+    {"PredictorWithoutCompression", 317, {3, {2}}, "predictor 2 with compression none"},
+    {"FillOrderThatIsNone", 266, {3, {3}}, "FillOrder: expected 1 or 2"},
+    {"TilesOfNoWidth", 322, {3, {0}}, "TileWidth: expected a positive number"},
+    {"DeflateOfNoise", 259, {3, {8}}, "zlib"},
+    {"LzwOfNoise", 259, {3, {5}}, "5 bytes, expected 6"},
+    {"PackBitsThatEnd", 259, {3, {32773}}, "imagecodecs_packbits"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Small, TiffBadFieldTest, testing::ValuesIn(kBadFields),
+                         [](const auto& info) { return std::string(info.param.test_name); });
+
+TEST_F(TiffTest, FieldThatIsThereTwiceIsAnError) {
+  TiffBuilder file;
+  std::string bytes = SmallImage();
+  // The tag 277 becomes a second 278.
+  const std::string tag = file.Number(277, 2) + file.Number(3, 2);
+  bytes.replace(bytes.find(tag), 4, file.Number(278, 2) + file.Number(3, 2));
+  EXPECT_THAT(TryOpen(bytes),
+              IsError(ErrorCode::kCorrupt, HasSubstr("it has RowsPerStrip twice")));
+}
+
+TEST_F(TiffTest, TilesAboveTheLimitAreNotDecoded) {
+  TiffBuilder file;
+  const auto fields = TiffBuilder::Image(3, 2, 8, 8);
+  file.Directory(TiffBuilder::Tiled(fields, 1 << 15, 1 << 15, {8}, {4}));
+  Open(file.file(), {.max_chunk_size = 1 << 20});
+  EXPECT_THAT(ErrorOf("/image"),
+              HasSubstr("tiles of 1073741824 bytes; up to 1048576 are read"));
+}
+
+TEST_F(TiffTest, DescriptionIsReadInOneRequest) {
+  Open(FromBase64(kTiffGoldens[2].file));
+  EXPECT_EQ(source_->reads().size(), 1u);
+}
+
+}  // namespace
+}  // namespace ndlfs::backends

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""TIFF files as folders: pages, overviews, places, and files that are joined."""
+import os
+import zlib
+
+import netCDF4
+import numpy as np
+import tifffile
+from osgeo import gdal, osr
+
+import harness
+import tiff_files
+
+gdal.UseExceptions()
+SCENE = np.arange(600, dtype="<u2").reshape(20, 30) * 7
+
+
+class TiffTest(harness.SourceTestCase):
+    def put(self, name, content):
+        with open(os.path.join(self.source, name), "wb") as file:
+            file.write(content)
+
+    def create(self, name, array, *options):
+        """A file of GDAL with a place in zone 32 of UTM; `array` is (band, y, x)."""
+        kinds = {"uint16": gdal.GDT_UInt16, "float32": gdal.GDT_Float32, "uint8": gdal.GDT_Byte}
+        bands, length, width = array.shape
+        dataset = gdal.GetDriverByName("GTiff").Create(
+            os.path.join(self.source, name), width, length, bands, kinds[array.dtype.name], list(options))
+        dataset.SetGeoTransform((500000, 10, 0, 4000000, 0, -10))
+        dataset.SetSpatialRef(self.zone())
+        dataset.WriteArray(array if bands > 1 else array[0])
+        return dataset
+
+    @staticmethod
+    def zone():
+        zone = osr.SpatialReference()
+        zone.ImportFromEPSG(32632)
+        return zone
+
+    def test_scene_has_its_place_in_every_view(self):
+        dataset = self.create("scene.tif", SCENE[None], "TILED=YES", "BLOCKXSIZE=16", "BLOCKYSIZE=16",
+                              "COMPRESS=DEFLATE", "PREDICTOR=2")
+        band = dataset.GetRasterBand(1)
+        band.SetNoDataValue(7)
+        band.SetScale(0.5)
+        band.SetOffset(-3)
+        band.SetDescription("red")
+        band = dataset = None
+        with harness.Mount(self.source) as mounted:
+            folder = mounted.join("scene.tif")
+            np.testing.assert_array_equal(np.load(os.path.join(folder, "image", "data.npy")), SCENE)
+            values = np.load(os.path.join(folder, "image", "values.npy"))
+            self.assertTrue(np.isnan(values[0, 1]))
+            np.testing.assert_array_equal(values.ravel()[2:], SCENE.ravel()[2:] * 0.5 - 3)
+            np.testing.assert_array_equal(np.load(os.path.join(folder, "x", "data.npy")), 500005 + 10 * np.arange(30))
+            for view in "data.tif", "data.vrt":
+                copy = gdal.Open(os.path.join(folder, "image", view))
+                self.assertEqual(copy.GetGeoTransform(), (500000, 10, 0, 4000000, 0, -10))
+                self.assertEqual(copy.GetSpatialRef().GetAuthorityCode(None), "32632")
+                np.testing.assert_array_equal(copy.ReadAsArray(), SCENE)
+                self.assertEqual(copy.GetRasterBand(1).GetNoDataValue(), 7)
+                copy = None  # closes the file
+            with netCDF4.Dataset(os.path.join(folder, "data.nc")) as file:
+                self.assertEqual(file["image"].dimensions, ("y", "x"))
+                self.assertEqual(file["image"].grid_mapping, "spatial_ref")
+                self.assertEqual(file["image"].long_name, "red")
+                np.testing.assert_array_equal(file["y"][:], 3999995 - 10 * np.arange(20))
+            with open(os.path.join(folder, ".source"), "rb") as file:
+                copied = file.read()
+            with open(os.path.join(self.source, "scene.tif"), "rb") as file:
+                self.assertEqual(copied, file.read())
+
+    def test_overviews_and_masks(self):
+        dataset = self.create("scene.tif", np.stack([SCENE, SCENE + 1, SCENE + 2]), "PHOTOMETRIC=RGB")
+        gdal.SetConfigOption("GDAL_TIFF_INTERNAL_MASK", "YES")
+        dataset.CreateMaskBand(gdal.GMF_PER_DATASET)
+        dataset.GetRasterBand(1).GetMaskBand().WriteArray(np.where(SCENE % 2, 255, 0).astype("u1"))
+        dataset = None
+        gdal.Open(os.path.join(self.source, "scene.tif"), gdal.GA_Update).BuildOverviews("NEAREST", [2, 4])
+        with harness.Mount(self.source) as mounted:
+            folder = mounted.join("scene.tif")
+            self.assertEqual(np.load(os.path.join(folder, "image", "data.npy")).shape, (20, 30, 3))
+            np.testing.assert_array_equal(np.load(os.path.join(folder, "mask", "data.npy")), SCENE % 2)
+            with_levels = gdal.Open(os.path.join(self.source, "scene.tif"))
+            for level in 1, 2:
+                expected = with_levels.GetRasterBand(2).GetOverview(level - 1).ReadAsArray()
+                found = np.load(os.path.join(folder, "overviews", str(level), "data.npy"))
+                np.testing.assert_array_equal(found[..., 1], expected)
+
+    def test_pages_of_microscopes(self):
+        stack = np.arange(2 * 3 * 8 * 9, dtype=">u2").reshape(2, 3, 8, 9)
+        tifffile.imwrite(os.path.join(self.source, "stack.tif"), stack, imagej=True, metadata={"axes": "TCYX"})
+        with harness.Mount(self.source) as mounted:
+            np.testing.assert_array_equal(np.load(mounted.join("stack.tif", "image", "data.npy")), stack)
+
+    def test_damaged_strip_is_an_error_and_others_are_read(self):
+        scene = np.arange(1 << 15, dtype="<u2").reshape(512, 64)  # two strips of 32 KiB
+        content = bytearray(tiff_files.image(scene, 256, zlib.compress, t259=(3, [8])))
+        content[8:10] = b"\xff\xff"
+        self.put("scene.tif", bytes(content))
+        with harness.Mount(self.source) as mounted:
+            with open(mounted.join("scene.tif", "image", "data.raw"), "rb", buffering=0) as file:
+                file.seek(1 << 15)
+                self.assertEqual(file.read(100), scene[256:].tobytes()[:100])
+                file.seek(0)
+                with self.assertRaises(OSError):
+                    file.read(10)
+
+    def test_file_that_only_has_the_name_stays_a_file(self):
+        self.put("notes.tif", b"no picture at all" * 10)
+        with harness.Mount(self.source) as mounted:
+            self.assertEqual(harness.read(mounted.path, "notes.tif"), b"no picture at all" * 10)
+
+
+if __name__ == "__main__":
+    harness.main()
