@@ -164,6 +164,25 @@ class ZarrViewTest(harness.SourceTestCase):
         document = json.loads(harness.read(mounted.join("p.nc/values.zarr2/p/.zarray")))
         self.assertEqual((document["dtype"], document["fill_value"]), ("<f4", "NaN"))
 
+    def test_names_choose_other_chunks(self):
+        mounted = self.mount(self.source, "--cache-size", "1MiB")
+        for brackets, shape, chunk in (("chunks:t=-1,y=2,x=3", SHAPE, [7, 2, 3]), ("chunks:7,2", SHAPE, [7, 2, 4]),
+                                       ("chunks:,,99999999999", SHAPE, [2, 5, 9]),
+                                       ("1:6:2,:,chunks:x=5", (3, 5, 9), [1, 5, 5])):
+            with self.subTest(brackets):
+                tree = mounted.join("b.nc/t", f"data[{brackets}].zarr")
+                found = json.loads(harness.read(tree, "zarr.json"))
+                self.assertEqual((tuple(found["shape"]), found["chunk_grid"]["configuration"]["chunk_shape"]), (shape, chunk))
+                np.testing.assert_array_equal(read_zarr3(tree), self.arrays["t"][1:6:2] if ":2" in brackets else self.arrays["t"])
+        for brackets in ("chunks:0", "chunks:q=1", "chunks:1,1,1,1", "chunks:t=1,2", "chunks:t=1,t=1", "chunks:",
+                         "chunks:" + ",".join("1" * 40), "chunks:t=" + "1" * 230):
+            found = os.path.exists(mounted.join("b.nc/t", f"data[{brackets}].zarr"))
+            self.assertEqual(found, brackets in ("chunks:", "chunks:t=" + "1" * 230), brackets)
+        self.assertFalse(os.path.exists(mounted.join("b.nc/t", "data[chunks:2].npy")))
+        result = subprocess.run([harness.BINARY, "cat", self.path("b.nc"), "t", "--view", "data[chunks:q=1].zarr/zarr.json"],
+                                capture_output=True, stdin=subprocess.DEVNULL)
+        self.assertNotEqual(result.returncode, 0)
+
     def test_stores_are_shown_as_zarr(self):
         for version, group, array in (("zarr", "zarr.json", "zarr.json"), ("zarr2", ".zgroup", ".zarray")):
             mounted = self.mount(self.source, "--as", version)

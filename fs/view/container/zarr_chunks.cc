@@ -10,6 +10,7 @@
 #include "backends/format/stored_chunks.h"
 #include "cache/array_reader.h"
 #include "fs/view/elements/segmented_view.h"
+#include "fs/view/elements/slice_elements.h"
 
 namespace ndlfs::fs::zarr {
 namespace {
@@ -235,6 +236,18 @@ class TextChunk final : public View {
   mutable std::atomic<uint64_t> size_{0};  // 0: not known yet
 };
 
+// The elements of a chunk that is inside of an array with other chunks.
+Result<ViewPtr> MakeBox(const StoredArray& array, ReaderPtr reader,
+                        std::span<const uint64_t> index) {
+  Selection selection;
+  for (size_t d = 0; d < array.source.rank; ++d) {
+    selection.push_back({index[d] * array.chunk_shape[d], array.chunk_shape[d]});
+  }
+  NDLFS_TRY(auto elements,
+            MakeSliceElements(std::move(reader), std::move(selection), array.name));
+  return MakeSegmentedView({AllOf(std::move(elements))});
+}
+
 }  // namespace
 
 std::vector<uint64_t> ChunkCounts(const StoredArray& array) {
@@ -274,14 +287,15 @@ Result<ViewPtr> MakeChunk(const ArrayPtr& array, std::span<const uint64_t> index
   if (array->elements == nullptr) {
     return std::make_shared<const TextChunk>(array, array->source.reader, index);
   }
-  if (array->source.has_same_chunks && !array->source.is_converted && IsInside(*array, index)) {
+  // A reader of the whole array is followed, and chunks are decoded ahead.
+  if (array->chunk_shape == array->shape) return MakeSegmentedView({AllOf(array->elements)});
+  if (!array->source.is_converted && IsInside(*array, index)) {
     NDLFS_TRY(ReaderPtr reader, ReaderOf(*array));
     if (reader != nullptr && reader->has_chunks() && reader->max_chunk_bytes() != 0) {
+      if (!array->source.has_same_chunks) return MakeBox(*array, std::move(reader), index);
       return std::make_shared<const WholeChunk>(array, std::move(reader), index);
     }
   }
-  // A reader of the whole array is followed, and chunks are decoded ahead.
-  if (array->chunk_shape == array->shape) return MakeSegmentedView({AllOf(array->elements)});
   return std::make_shared<const RowsOfChunk>(array, index);
 }
 

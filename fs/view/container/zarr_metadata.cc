@@ -122,9 +122,13 @@ Extents BlocksOf(const ArrayInput& input) {
 Extents ChunkShapeOf(const ArrayInput& input) {
   const cache::ArrayReader* reader = WholeReader(input);
   const auto whole = reader ? SourceChunkShape(*reader) : std::nullopt;
-  if (!whole) return BlocksOf(input);
-  if (!input.part) return *whole;
-  return ChunkShapeOfPart(input, *whole);
+  if (whole && !input.part) return *whole;
+  Extents shape = whole ? ChunkShapeOfPart(input, *whole) : BlocksOf(input);
+  if (!input.part) return shape;
+  for (size_t d = 0; d < input.part->chunks.size(); ++d) {
+    shape[d] = input.part->chunks[d].value_or(shape[d]);
+  }
+  return shape;
 }
 
 // Whether chunk i of the hierarchy is chunk i of the source.

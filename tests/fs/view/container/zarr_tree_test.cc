@@ -459,6 +459,72 @@ TEST_F(ZarrTreeTest, PartHasChunksOfFewChunksOfTheWhole) {
               IsError(ErrorCode::kUnsupported, "data.zarr is a directory"));
 }
 
+TEST_F(ZarrTreeTest, NameChoosesOtherChunks) {
+  const ArrayInput input = Input(std::make_shared<test::MemoryArray>(Count({3, 5}, {2, 2})));
+  const auto found = ArrayViews().Find(input, "data[chunks:-1,3].zarr");
+  ASSERT_TRUE(found && !found->refusal);
+  EXPECT_EQ(found->name, "data[chunks:3,3].zarr");
+  const auto tree = ArrayViews().Make(input, found->name);
+  ASSERT_THAT(tree, IsOk());
+  const Json json = Json::parse(ReadFile(*tree, "zarr.json").value());
+  EXPECT_EQ(json["chunk_grid"]["configuration"]["chunk_shape"], Json::parse("[3, 3]"));
+  EXPECT_THAT(List(FindBelow(*tree, "c/0").value()), ElementsAre("0", "1"));
+  EXPECT_THAT(ReadFile(*tree, "c/0/0"), IsOkAnd(Shorts({0, 1, 2, 5, 6, 7, 10, 11, 12})));
+  EXPECT_THAT(ReadFile(*tree, "c/0/1"), IsOkAnd(Shorts({3, 4, 0, 8, 9, 0, 13, 14, 0})));
+  const auto part = ArrayViews().Find(input, "data[:,1:4,chunks:1].zarr2");
+  ASSERT_TRUE(part && !part->refusal);
+  EXPECT_EQ(part->name, "data[:,1:4,chunks:1].zarr2");
+  const auto of_part = ArrayViews().Make(input, part->name);
+  EXPECT_THAT(ReadFile(*of_part, "1.0"), IsOkAnd(Shorts({6, 7})));
+  EXPECT_THAT(ReadFile(*of_part, "1.1"), IsOkAnd(Shorts({8, 0})));
+  const auto values = ArrayViews().Find(input, "values[chunks:,5].zarr");
+  ASSERT_TRUE(values && !values->refusal);
+  EXPECT_EQ(values->name, "values[chunks:,5].zarr");
+  EXPECT_THAT(ReadFile(ArrayViews().Make(input, values->name).value(), "c/1/0"),
+              IsOkAnd(Shorts({10, 11, 12, 13, 14, 0, 0, 0, 0, 0})));
+}
+
+TEST_F(ZarrTreeTest, ChunksThatMakeNoSenseAreRefused) {
+  const ArrayInput input = Input(std::make_shared<test::MemoryArray>(Count({3, 5}, {2, 2})));
+  const auto refusal = [&](const std::string& name) -> std::string {
+    const auto found = ArrayViews().Find(input, name);
+    return found && found->refusal ? found->refusal->message() : "none";
+  };
+  for (const char* extent : {"0", "-2", "+1", "1.5", "x", " 1", "0x1", "1e3"}) {
+    EXPECT_THAT(refusal(fmt::format("data[chunks:1,{}].zarr", extent)),
+                HasSubstr("expected a number of elements from 1, or -1 for all"))
+        << extent;
+  }
+  EXPECT_THAT(refusal("data[chunks:1,2,3].zarr"), HasSubstr("3 extents for 2 dimensions"));
+  std::string many = "1";
+  for (int i = 1; i < 40; ++i) many += ",1";
+  EXPECT_THAT(refusal("data[chunks:" + many + "].zarr"), HasSubstr("40 extents for 2 dim"));
+  EXPECT_THAT(refusal("data[chunks:t=1].zarr"), HasSubstr("no dimension is called \"t\""));
+  EXPECT_THAT(refusal("data[chunks:1,t=1].zarr"), HasSubstr("some without"));
+  EXPECT_THAT(refusal("data[chunks:1].npy"), HasSubstr("only Zarr has chunks"));
+  EXPECT_EQ(
+      ArrayViews().Find(input, "data[chunks:1099511627776,99999999999999999999].zarr")->name,
+      "data[chunks:3,5].zarr")
+      << "larger than the array: all of it";
+}
+
+TEST_F(ZarrTreeTest, ChunksGoByTheNamesOfDimensions) {
+  auto store = std::make_shared<test::MemoryHierarchy>();
+  store->AddGroup("/");
+  model::Ndarray array;
+  array.shape = {{3, ""}, {5, ""}};
+  array.dimension_names = {"lat", "lon"};
+  store->AddArray("/t", array, std::make_shared<test::MemoryArray>(Count({3, 5}, {2, 2})));
+  const ArrayInput input = MakeGroupInput(store, "/", cache_).value()->Load("t")->array.value();
+  EXPECT_EQ(ArrayViews().Find(input, "data[chunks:lon=-1].zarr")->name, "data[chunks:,5].zarr");
+  EXPECT_EQ(ArrayViews().Find(input, "data[0,chunks:lon=3].zarr")->name,
+            "data[0,chunks:3].zarr");
+  const auto gone = ArrayViews().Find(input, "data[0,chunks:lat=1].zarr");
+  EXPECT_THAT(gone->refusal->message(), HasSubstr("no dimension is called \"lat\""));
+  const auto twice = ArrayViews().Find(input, "data[chunks:lat=1,lat=2].zarr");
+  EXPECT_THAT(twice->refusal->message(), HasSubstr("\"lat=2\" is there twice"));
+}
+
 TEST_F(ZarrTreeTest, ChunkTooLargeForAFileIsRefused) {
   const uint64_t many = uint64_t{1} << 61;
   const test::MemoryArray one(Datatype::Float64(), {1}, Raw(1.0));
