@@ -202,6 +202,18 @@ uint64_t ArrayReader::band_chunks() const {
   return chunks;
 }
 
+Result<bool> ArrayReader::IsStored(uint64_t chunk) const {
+  if (joined_) return true;
+  if (const auto range = source_->contiguous(); range && range->exact_size) {
+    NDLFS_TRY(const auto info, range->store->Stat(range->key));
+    return info.has_value();
+  }
+  const Coordinates index = IndexOf(chunk);
+  return cache::IsStored(*source_, index, Context()).map_error([&](model::Error error) {
+    return InChunk(std::move(error), index);
+  });
+}
+
 bool ArrayReader::Prefetch(uint64_t chunk) const {
   if (joined_) {
     bool loaded = false;

@@ -102,6 +102,9 @@ class ArrayReader {
   // evicts it before others. Has no effect if another reader will need the
   // chunk.
   void Retire(uint64_t chunk) const;
+  // Whether a chunk is stored; false if it is absent. Looks at the source without reading the
+  // chunk, and notes nothing. True for a chunk that lies in other arrays.
+  model::Result<bool> IsStored(uint64_t chunk) const;
   // A chunk, decoded; empty if it is absent. Needs has_chunks().
   model::Result<ChunkCache::Handle> Load(uint64_t chunk) const;
   // The index of a chunk, as errors show it: "0.3.1".

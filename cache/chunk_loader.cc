@@ -505,6 +505,20 @@ bool IsKept(const backends::ArraySource& source, std::span<const uint64_t> index
          backends::IsKept(*location->store, location->key, location->pieces.front());
 }
 
+Result<bool> IsStored(const backends::ArraySource& source, std::span<const uint64_t> index,
+                      const LoadContext& context) {
+  NotingIndexCache noting(context.indexes, context.ledger);
+  NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
+  if (location.absent()) return false;
+  if (location.inline_bytes || location.generate) return true;
+  if (location.pieces.empty()) return false;
+  // An index has told that the value is there.
+  const bool is_whole = location.pieces.front().length == backends::ByteRange::kToEnd;
+  if (location.must_exist || location.if_match || !is_whole) return true;
+  NDLFS_TRY(const auto info, location.store->Stat(location.key));
+  return info.has_value();
+}
+
 bool MayReadInPlace(const ArraySpec& spec) {
   // For smaller chunks, looking at the file costs more than reading in place saves.
   constexpr uint64_t kSmallChunk = uint64_t{128} << 10;

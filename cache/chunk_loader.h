@@ -59,6 +59,11 @@ model::Result<backends::Bytes> LoadChunk(const backends::ArraySource& source,
 bool IsKept(const backends::ArraySource& source, std::span<const uint64_t> index,
             const LoadContext& context);
 
+// Whether the chunk is stored; false if it is absent. Looks at the source, and may read an
+// index, but not the chunk.
+model::Result<bool> IsStored(const backends::ArraySource& source,
+                             std::span<const uint64_t> index, const LoadContext& context);
+
 // Whether parts of the chunks of such arrays can be read directly from the
 // file, because the chunks are neither encoded nor small.
 bool MayReadInPlace(const backends::ArraySpec& spec);

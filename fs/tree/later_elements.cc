@@ -61,6 +61,11 @@ Result<void> LaterElements::Read(uint64_t offset, backends::ByteSpan out,
   return elements->Read(offset, out, order, hint);
 }
 
+Result<std::shared_ptr<const cache::ArrayReader>> LaterElements::Reader() const {
+  NDLFS_TRY(const auto elements, Load());
+  return elements->Reader();
+}
+
 std::unique_ptr<ReadTracker> LaterElements::TrackReader(cache::Prefetcher& prefetcher) const {
   return std::make_unique<LaterTracker>(shared_from_this(), prefetcher);
 }

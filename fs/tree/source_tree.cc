@@ -364,7 +364,8 @@ class MirrorDirectory final : public DirectoryNode {
           names->replaced.contains(entry->name) || names->files.contains(entry->name);
       if (!is_hidden) entries.push_back(*std::move(entry));
     }
-    for (const auto& [name, file] : names->files) entries.push_back({name, S_IFREG});
+    for (const auto& [name, file] : names->files)
+      entries.push_back({name, TypeOfWholeFiles(context_)});
     return MakeListReader(std::move(entries));
   }
 
@@ -396,7 +397,8 @@ class WholeFileDirectory final : public DirectoryNode {
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
     NDLFS_TRY(const auto names, context_.whole_files.OfStore(context_, path_));
     std::vector<DirectoryEntry> entries;
-    for (const auto& [name, file] : names->files) entries.push_back({name, S_IFREG});
+    for (const auto& [name, file] : names->files)
+      entries.push_back({name, TypeOfWholeFiles(context_)});
     return MakeListReader(std::move(entries));
   }
 

@@ -621,10 +621,7 @@ model::Result<TreeNodePtr> MakeStoreFile(MountContext& context,
     if (!reasons.empty()) context.problems.Report(model::OneLine(reasons));
   }
   if (!view) return model::Propagate(std::move(view).error());
-  ViewPtr file = FileOf((*view)->node);
-  if (file == nullptr) return model::NotFound("{}", name);
-  return MakeViewFile(context, std::move(store), std::move(entity), *std::move(view),
-                      std::move(file), {});
+  return MakeViewNode(context, std::move(store), std::move(entity), *std::move(view));
 }
 
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder) {

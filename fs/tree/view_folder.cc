@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,20 +19,21 @@ using StorePtr = std::shared_ptr<MountedStore>;
 // Keeps the directory of the version that was there when the listing began.
 class ViewFolderReader final : public DirectoryReader {
  public:
-  explicit ViewFolderReader(ViewDirectoryPtr directory) : directory_(std::move(directory)) {}
+  explicit ViewFolderReader(ViewDirectoryPtr directory)
+      : directory_(std::move(directory)), listing_(directory_->List()) {}
 
   KeptObjects kept() const override { return {{directory_.get(), directory_->held_bytes()}}; }
   model::Result<std::optional<DirectoryEntry>> Next() override {
-    if (next_ == directory_->entry_count()) return std::nullopt;
-    ViewEntry entry = directory_->EntryAt(next_++);
-    return DirectoryEntry{std::move(entry.name),
-                          entry.is_directory ? mode_t{S_IFDIR} : mode_t{S_IFREG}};
+    NDLFS_TRY(auto entry, listing_->Next());
+    if (!entry) return std::nullopt;
+    return DirectoryEntry{std::move(entry->name),
+                          entry->is_directory ? mode_t{S_IFDIR} : mode_t{S_IFREG}};
   }
-  void Rewind() override { next_ = 0; }
+  void Rewind() override { listing_ = directory_->List(); }
 
  private:
   const ViewDirectoryPtr directory_;
-  uint64_t next_ = 0;
+  std::unique_ptr<ViewListing> listing_;
 };
 
 // The view itself, or a directory below it.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/tree/whole_files.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -61,12 +63,18 @@ std::string FollowLinks(const backends::Source& source, const std::string& path)
   return path;
 }
 
+// Null if there are no files of that name.
+const GroupViewKind* KindOf(std::string_view view) {
+  for (const GroupViewKind* kind : GroupViewKinds()) {
+    if (ShortName(kind->file_name) == view) return kind;
+  }
+  return nullptr;
+}
+
 // Whether the file of a group holds all that is below it.
 bool HoldsSubgroups(std::string_view view) {
-  for (const GroupViewKind* kind : GroupViewKinds()) {
-    if (ShortName(kind->file_name) == view) return kind->holds_subgroups;
-  }
-  return false;
+  const GroupViewKind* kind = KindOf(view);
+  return kind != nullptr && kind->holds_subgroups;
 }
 
 // Whether files of a format are what the view makes.
@@ -161,6 +169,11 @@ WholeFileNames GiveNames(const std::vector<NamedStore>& stores, const NameSet& t
     }
   }
   return names;
+}
+
+mode_t TypeOfWholeFiles(const MountContext& context) {
+  const GroupViewKind* kind = KindOf(context.as);
+  return kind != nullptr && kind->is_directory ? S_IFDIR : S_IFREG;
 }
 
 bool WholeFiles::HasFailed(MountContext& context, const Object& object) {

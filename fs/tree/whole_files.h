@@ -3,6 +3,8 @@
 // `--as`: stores that are shown as files instead of folders, `era5.nc` for `era5.zarr`.
 #pragma once
 
+#include <sys/types.h>
+
 #include <map>
 #include <memory>
 #include <set>
@@ -55,6 +57,9 @@ struct NamedStore {
 WholeFileNames GiveNames(const std::vector<NamedStore>& stores,
                          const std::set<std::string, std::less<>>& taken,
                          std::string_view extension);
+
+// S_IFDIR if the files of the mount are small trees of files, else S_IFREG.
+mode_t TypeOfWholeFiles(const MountContext& context);
 
 // The files of all directories of a mount. A symbolic link to a store of the source has the
 // files of that store, under the name of the link. Thread-safe.

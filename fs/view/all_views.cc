@@ -19,12 +19,13 @@ namespace ndlfs::fs {
 
 std::span<const ArrayViewKind* const> ArrayViewKinds() {
   static constexpr std::array kKinds = {
-      &kNpyView,       &kRawView,       &kTextView,      &kJsonlView,   &kEnviView,
-      &kShortEnviView, &kNrrdView,      &kMetaImageView, &kVrtView,     &kXdmfView,
-      &kBovView,       &kGradsView,     &kTiffView,      &kFitsView,    &kNiftiView,
-      &kFortranView,   &kValuesCsvView, &kTableView,     &kDataCsvView, &kZarrArrayView,
+      &kNpyView,        &kRawView,       &kTextView,      &kJsonlView,   &kEnviView,
+      &kShortEnviView,  &kNrrdView,      &kMetaImageView, &kVrtView,     &kXdmfView,
+      &kBovView,        &kGradsView,     &kTiffView,      &kFitsView,    &kNiftiView,
+      &kFortranView,    &kValuesCsvView, &kTableView,     &kDataCsvView, &kZarrArrayView,
+      &kZarr2ArrayView,
 #ifdef NDLFS_WITH_PNG
-      &kPreviewView,   &kThumbnailView,
+      &kPreviewView,    &kThumbnailView,
 #endif
       &kPageView,
   };
@@ -37,8 +38,9 @@ std::span<const GroupViewKind* const> GroupViewKinds() {
 #ifdef NDLFS_WITH_HDF5
       &kHdf5View,
 #endif
-      &kZarrGroupView,  &kOmeTiffView,      &kGroupValuesCsvView,
-      &kGroupTableView, &kGroupDataCsvView, &kGroupPageView,
+      &kZarrGroupView,   &kZarr2GroupView,   &kValuesZarrView,
+      &kValuesZarr2View, &kOmeTiffView,      &kGroupValuesCsvView,
+      &kGroupTableView,  &kGroupDataCsvView, &kGroupPageView,
   };
   return kKinds;
 }

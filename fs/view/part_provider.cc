@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fs/view/base/array_part.h"
+#include "fs/view/base/chunk_text.h"
 #include "fs/view/base/slice_text.h"
 #include "fs/view/base/unpacked.h"
 #include "fs/view/base/view_path.h"
@@ -18,6 +19,8 @@ using model::Result;
 
 constexpr std::string_view kText = "txt";
 constexpr std::string_view kTable = "csv";
+
+bool IsZarr(std::string_view extension) { return extension == "zarr" || extension == "zarr2"; }
 
 UnpackedForm FormOf(std::string_view extension) {
   return extension == kText ? UnpackedForm::kText : UnpackedForm::kNumbers;
@@ -43,10 +46,10 @@ Result<Part> Cut(const ArrayInput& whole, const ViewPath& path) {
   ViewPath file = ViewPath::Whole(path.extension);
   if (is_table) file.stem = path.stem;
   Part part{whole, file.Name()};
-  std::string stem(path.StemText());
-  if (const auto slice = path.Brackets()) {
-    NDLFS_TRY(Selection selection, ParseSlice(whole, *slice));
-    stem += fmt::format("[{}]", FormatSelection(selection, whole.shape));
+  ViewPath shown = path;  // with the text that is the same for equal parts
+  if (path.slice) {
+    NDLFS_TRY(Selection selection, ParseSlice(whole, *path.slice));
+    shown.slice = FormatSelection(selection, whole.shape);
     part.input = MakePart(whole, std::move(selection));
   }
   if (is_unpacked && !is_table) {
@@ -56,7 +59,13 @@ Result<Part> Cut(const ArrayInput& whole, const ViewPath& path) {
           "no numbers, or attributes such as scale_factor that cannot be understood");
     part.input = *std::move(values);
   }
-  part.input.stem = std::move(stem);
+  if (path.chunks) {
+    if (!IsZarr(path.extension)) return model::NotFound("only Zarr has chunks");
+    NDLFS_TRY(ChunkWish chunks, ParseChunks(part.input, *path.chunks));
+    shown.chunks = FormatChunks(chunks);
+    part.input = WithChunks(part.input, std::move(chunks));
+  }
+  part.input.stem = shown.NameWithoutExtension();
   return part;
 }
 

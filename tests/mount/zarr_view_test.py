@@ -89,6 +89,117 @@ class ZarrViewTest(harness.SourceTestCase):
         third = self.mount(second.join("data.zarr"))
         self.assertEqual(harness.read(third.join("t", "data.npy")), harness.read(mounted.join("a.zarr/t/data.npy")))
 
+    def test_zarr_python_reads_version_2(self):
+        if not zarr.IS_ZARR_PYTHON:
+            self.skipTest("needs zarr-python 2")
+        record = np.dtype([("a", "u1"), ("b", "<f8", (2,)), ("name", "S3")], align=True)
+        more = {"dates": np.array([0, -5, 2**40], "M8[ms]"), "bytes": np.array([b"ab", b"", b"abc"]),
+                "text": np.array(["\u00e9t\u00e9", "", "x"]), "records": np.zeros(5, record), "raw": np.array([b"ab"], "V2")}
+        more["records"]["b"] = np.arange(10).reshape(5, 2)
+        more["records"]["name"] = b"xyz"
+        folder = self.path("npy")
+        os.mkdir(folder)
+        for name, values in more.items():
+            np.save(os.path.join(folder, name + ".npy"), values)
+        np.savez(self.path("all.npz"), **more)
+        with h5py.File(self.path("text.h5"), "w") as file:
+            words = np.array(["\u00e9t\u00e9", "", "x"], object)
+            file.create_dataset("words", data=words, chunks=(3,), dtype=h5py.string_dtype())
+        mounted = self.mount(self.source)
+        for name, values in more.items():
+            for tree in (f"npy/{name}.npy/data.zarr2", f"all.npz/data.zarr2/{name}"):
+                found = zarr.open(mounted.join(tree), mode="r")[...]
+                self.assertEqual(found.dtype.names, values.dtype.names)
+                for field in values.dtype.names or [...]:
+                    np.testing.assert_array_equal(found[field], values[field], tree)
+        for group, names in (("a.zarr", ("t", "inner/x", "flag", "z")), ("b.nc", ("t",)), ("d.h5", ("t",))):
+            for tree in (zarr.open_consolidated(mounted.join(group, "data.zarr2"), mode="r"),
+                         zarr.open(mounted.join(group, "data.zarr2"), mode="r")):
+                for name in names:
+                    np.testing.assert_array_equal(tree[name][...], self.arrays[os.path.basename(name)])
+        attributes = zarr.open(mounted.join("b.nc/data.zarr2"), mode="r")["t"].attrs
+        self.assertEqual(attributes["_ARRAY_DIMENSIONS"], list("tyx"))
+        words = zarr.open(mounted.join("text.h5/data.zarr2"), mode="r")["words"][...]
+        self.assertEqual(list(words), ["\u00e9t\u00e9", "", "x"])
+        second = self.mount(mounted.join("text.h5/data.zarr"))
+        self.assertEqual(harness.read(second.join("words/data.jsonl")),
+                         harness.read(mounted.join("text.h5/words/data.jsonl")))
+        self.assertEqual(os.stat(mounted.join("text.h5/words/data.zarr/c/0")).st_size,
+                         4 + 3 * 4 + len("\u00e9t\u00e9x".encode()))
+
+    def test_absent_chunks_are_absent(self):
+        group = zarr.open_group(self.path("s.zarr"), mode="w")
+        array = group.create_dataset("s", shape=(7, 5), chunks=(3, 2), dtype="i2", fill_value=-1)
+        array[3:6, 2:4] = 7
+        mounted = self.mount(self.source, "--revalidate", "0")
+        for view, listed, there, gone in (("data.zarr", "c/1", "c/1/1", "c/1/0"), ("data.zarr2", "", "1.1", "0.0")):
+            for top in ("s.zarr/s/" + view, "s.zarr/" + view + "/s"):
+                with self.subTest(top):
+                    found = [name for name in os.listdir(mounted.join(top, listed)) if name[0].isdigit()]
+                    self.assertEqual(found, [there.rsplit("/", 1)[-1]])
+                    self.assertFalse(os.path.exists(mounted.join(top, gone)))
+                    self.assertEqual(harness.read(mounted.join(top, there)), np.full(6, 7, "<i2").tobytes())
+        if zarr.IS_ZARR_PYTHON:
+            found = zarr.open(mounted.join("s.zarr/s/data.zarr2"), mode="r")
+            np.testing.assert_array_equal(found[...], array[...])
+            self.assertEqual(found.fill_value, -1)
+        second = self.mount(mounted.join("s.zarr/data.zarr"))
+        self.assertEqual(harness.read(second.join("s/data.npy")), harness.read(mounted.join("s.zarr/s/data.npy")))
+        array[0, 0] = 5
+        self.assertEqual(harness.read(mounted.join("s.zarr/s/data.zarr/c/0/0"))[:4], np.array([5, -1], "<i2").tobytes())
+
+    def test_values_are_unpacked(self):
+        with netCDF4.Dataset(self.path("p.nc"), "w", format="NETCDF4") as dataset:
+            dataset.createDimension("x", 5)
+            variable = dataset.createVariable("p", "i2", ("x",), fill_value=-9, chunksizes=(2,))
+            variable.set_auto_maskandscale(False)
+            variable.scale_factor = np.float32(0.5)
+            variable[:] = [2, -9, 4, 6, 8]
+        mounted = self.mount(self.source)
+        for tree in ("p.nc/values.zarr/p", "p.nc/p/values.zarr"):
+            np.testing.assert_array_equal(read_zarr3(mounted.join(tree)), np.array([1, np.nan, 2, 3, 4], "f4"))
+        document = json.loads(harness.read(mounted.join("p.nc/data.zarr2/p/.zarray")))
+        self.assertEqual((document["dtype"], document["fill_value"], document["chunks"]), ("<i2", -9, [2]))
+        self.assertNotIn("_FillValue", json.loads(harness.read(mounted.join("p.nc/data.zarr2/p/.zattrs"))))
+        document = json.loads(harness.read(mounted.join("p.nc/values.zarr2/p/.zarray")))
+        self.assertEqual((document["dtype"], document["fill_value"]), ("<f4", "NaN"))
+
+    def test_names_choose_other_chunks(self):
+        mounted = self.mount(self.source, "--cache-size", "1MiB")
+        for brackets, shape, chunk in (("chunks:t=-1,y=2,x=3", SHAPE, [7, 2, 3]), ("chunks:7,2", SHAPE, [7, 2, 4]),
+                                       ("chunks:,,99999999999", SHAPE, [2, 5, 9]),
+                                       ("1:6:2,:,chunks:x=5", (3, 5, 9), [1, 5, 5])):
+            with self.subTest(brackets):
+                tree = mounted.join("b.nc/t", f"data[{brackets}].zarr")
+                found = json.loads(harness.read(tree, "zarr.json"))
+                self.assertEqual((tuple(found["shape"]), found["chunk_grid"]["configuration"]["chunk_shape"]), (shape, chunk))
+                np.testing.assert_array_equal(read_zarr3(tree), self.arrays["t"][1:6:2] if ":2" in brackets else self.arrays["t"])
+        for brackets in ("chunks:0", "chunks:q=1", "chunks:1,1,1,1", "chunks:t=1,2", "chunks:t=1,t=1", "chunks:",
+                         "chunks:" + ",".join("1" * 40), "chunks:t=" + "1" * 230):
+            found = os.path.exists(mounted.join("b.nc/t", f"data[{brackets}].zarr"))
+            self.assertEqual(found, brackets in ("chunks:", "chunks:t=" + "1" * 230), brackets)
+        self.assertFalse(os.path.exists(mounted.join("b.nc/t", "data[chunks:2].npy")))
+        result = subprocess.run([harness.BINARY, "cat", self.path("b.nc"), "t", "--view", "data[chunks:q=1].zarr/zarr.json"],
+                                capture_output=True, stdin=subprocess.DEVNULL)
+        self.assertNotEqual(result.returncode, 0)
+
+    def test_stores_are_shown_as_zarr(self):
+        for version, group, array in (("zarr", "zarr.json", "zarr.json"), ("zarr2", ".zgroup", ".zarray")):
+            mounted = self.mount(self.source, "--as", version)
+            with os.scandir(mounted.path) as entries:
+                kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries if entry.name[0] != "."}
+            self.assertEqual(kinds, {f"{name}.{version}": True for name in ("a", "b", "d", "e", "scalar", "empty")})
+            for name in kinds:
+                marker = group if name[0] in "abd" else array
+                self.assertTrue(os.path.exists(mounted.join(name, marker)), name)
+        one = self.mount(self.path("b.nc"), "--as", "zarr")
+        self.assertIn("t", os.listdir(one.join("b.zarr")))
+        mounted = self.mount(self.source, "--as", "zarr")
+        np.testing.assert_array_equal(read_zarr3(mounted.join("a.zarr/t")), self.arrays["t"])
+        np.testing.assert_array_equal(read_zarr3(mounted.join("b.zarr/t")), self.arrays["t"])
+        document = json.loads(harness.read(mounted.join("a.zarr/zarr.json")))
+        self.assertEqual(sorted(document["consolidated_metadata"]["metadata"]), ["flag", "inner", "inner/x", "t", "z"])
+
     def test_tools_walk_and_copy_it(self):
         mounted = self.mount(self.source)
         tree = mounted.join("a.zarr", "data.zarr")
@@ -150,7 +261,7 @@ class ZarrViewTest(harness.SourceTestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(result.stdout, harness.read(mounted.join("a.zarr/t/data.zarr", view.split("/", 1)[1])))
         part = cat(store, "t", "--view", "zarr/c/0/0/0", "--slice", "2:4")
-        self.assertEqual(part.stdout, self.arrays["t"][2:4].tobytes())
+        self.assertEqual(part.stdout, self.arrays["t"][2:4, :2, :4].tobytes())
         whole = cat(store, "/", "--view", "zarr/inner/zarr.json")
         self.assertEqual(json.loads(whole.stdout)["node_type"], "group")
         for view, message in (("zarr", b"data.zarr/ is a directory; name a file in it, such as zarr.json"),

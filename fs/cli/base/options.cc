@@ -283,7 +283,8 @@ constexpr std::array kMountOptions = {
                   NDLFS_TRY(options.max_scan, ParseSize(value));
                   return {};
                 }},
-    MountOption{"as", "VIEW", "Show each store as one file instead of a folder: nc, h5", false,
+    MountOption{"as", "VIEW", "Show each store as one file: nc, h5, or as Zarr: zarr, zarr2",
+                false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.as, ParseAs(value));
                   return {};
@@ -445,8 +446,8 @@ std::span<const MountOption> AllMountOptions() { return kMountOptions; }
 static std::vector<std::string_view> GroupViewNames() {
   std::vector<std::string_view> names;
   for (const GroupViewKind* kind : GroupViewKinds()) {
-    const bool holds_data = ViewPath::Parse(kind->file_name).has_value();
-    if (holds_data && !kind->is_directory) names.push_back(ShortName(kind->file_name));
+    const auto path = ViewPath::Parse(kind->file_name);
+    if (path && path->is_whole()) names.push_back(ShortName(kind->file_name));
   }
   return names;
 }

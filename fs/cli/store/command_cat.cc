@@ -152,8 +152,8 @@ model::Result<ViewPtr> ChooseFile(ViewNode node, std::string_view name,
   if (ViewPtr file = FileOf(found)) return file;
   const ViewDirectoryPtr directory = DirectoryOf(found);
   const std::string below = arguments.below.empty() ? "" : arguments.below + '/';
-  const std::string first =
-      directory->entry_count() == 0 ? "" : ", such as " + below + directory->EntryAt(0).name;
+  NDLFS_TRY(const auto entry, directory->List()->Next());
+  const std::string first = entry ? ", such as " + below + entry->name : "";
   return model::Unsupported("{}/{} is a directory; name a file in it{}", name,
                             model::OneLine(arguments.below), model::OneLine(first));
 }

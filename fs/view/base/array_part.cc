@@ -66,6 +66,21 @@ ArrayInput MakePart(const ArrayInput& whole, Selection selection) {
   return input;
 }
 
+ArrayInput WithChunks(const ArrayInput& input, ChunkWish chunks) {
+  ArrayPart part;
+  if (input.part) {
+    part = *input.part;
+  } else {
+    part.whole = input;
+    for (const uint64_t extent : input.shape) part.selection.push_back(WholeRange(extent));
+  }
+  part.chunks = std::move(chunks);
+  ArrayInput chunked = input;
+  chunked.reader = nullptr;
+  chunked.part = std::make_shared<const ArrayPart>(std::move(part));
+  return chunked;
+}
+
 model::Result<std::optional<ArrayInput>> FindCoordinateOfPart(const ArrayPart& part, size_t d) {
   size_t dimension = 0;
   for (; dimension < part.selection.size(); ++dimension) {

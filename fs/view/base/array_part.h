@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "fs/view/base/chunk_text.h"
 #include "fs/view/base/view_input.h"
 #include "fs/view/elements/selection.h"
 #include "model/error.h"
@@ -16,11 +17,16 @@ struct ArrayPart {
   Selection selection;  // one range for each dimension of `whole`
   // Whether the shown elements are converted from these: see MakeUnpacked().
   bool is_converted = false;
+  // The chunks that a Zarr hierarchy of the part has, if a name asks for some; else empty.
+  ChunkWish chunks = {};
 };
 
 // The elements of `selection` of a whole array, as an array with the same name and attributes.
 // If the selection is all of the array, `whole` itself. Reads nothing.
 ArrayInput MakePart(const ArrayInput& whole, Selection selection);
+
+// `input`, a whole array or a part, with these chunks in a Zarr hierarchy.
+ArrayInput WithChunks(const ArrayInput& input, ChunkWish chunks);
 
 // The coordinates along dimension `d` of a part: FindCoordinate() of parts.
 model::Result<std::optional<ArrayInput>> FindCoordinateOfPart(const ArrayPart& part, size_t d);

@@ -64,10 +64,12 @@ std::optional<std::string> ViewPath::Brackets() const {
   return text.append(kChunks).append(*chunks);
 }
 
-std::string ViewPath::Name() const {
+std::string ViewPath::NameWithoutExtension() const {
   const auto brackets = Brackets();
-  return fmt::format("{}{}.{}", StemText(), brackets ? '[' + *brackets + ']' : "", extension);
+  return fmt::format("{}{}", StemText(), brackets ? '[' + *brackets + ']' : "");
 }
+
+std::string ViewPath::Name() const { return NameWithoutExtension() + '.' + extension; }
 
 std::string_view ShortName(std::string_view file_name) {
   if (file_name == model::kPageFileName) return "html";

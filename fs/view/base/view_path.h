@@ -35,6 +35,8 @@ struct ViewPath {
 
   // The name; Parse() of it gives these parts again.
   std::string Name() const;
+  // What stands before the dot and the extension: "values[0]".
+  std::string NameWithoutExtension() const;
   // "data" or "values".
   std::string_view StemText() const;
   // All that stands between the brackets; nullopt if there are none.

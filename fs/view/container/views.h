@@ -10,6 +10,10 @@ namespace ndlfs::fs {
 extern const GroupViewKind kNetcdfView;     // data.nc
 extern const ArrayViewKind kZarrArrayView;  // data.zarr/
 extern const GroupViewKind kZarrGroupView;
+extern const ArrayViewKind kZarr2ArrayView;  // data.zarr2/
+extern const GroupViewKind kZarr2GroupView;
+extern const GroupViewKind kValuesZarrView;  // values.zarr/
+extern const GroupViewKind kValuesZarr2View;
 extern const GroupViewKind kHdf5View;  // data.h5, in builds with libhdf5
 
 }  // namespace ndlfs::fs

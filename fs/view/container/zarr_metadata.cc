@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
+#include "fs/view/container/zarr_metadata.h"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
+#include <array>
+#include <limits>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "backends/base/checked.h"
+#include "backends/base/element_stream.h"
 #include "backends/base/json.h"
-#include "backends/format/array_source.h"
+#include "backends/format/block_shape.h"
+#include "backends/format/packing.h"
 #include "cache/array_reader.h"
 #include "fs/view/base/array_part.h"
-#include "fs/view/container/zarr_tree.h"
+#include "fs/view/container/zarr_json.h"
+#include "fs/view/elements/segmented_view.h"
 #include "model/attributes.h"
 #include "model/base64.h"
 #include "model/value.h"
@@ -23,71 +28,45 @@ using backends::Json;
 using model::Datatype;
 using model::Result;
 using model::Value;
+using Extents = std::vector<uint64_t>;
+using Bytes = std::vector<std::byte>;
 
-// Empty for types that Zarr v3 has no name for.
-std::string TypeName(const Datatype& type) {
-  if (type.is_bool()) return "bool";
-  if (type.is_complex()) return type.size() == 8 ? "complex64" : "complex128";
-  if (type.kind() == Datatype::Kind::kInteger && !type.time()) {
-    return fmt::format("{}int{}", type.is_signed() ? "" : "u", 8 * type.size());
-  }
-  const std::string keyword = type.keyword();
-  const bool is_known = keyword == "float16" || keyword == "float32" || keyword == "float64";
-  return is_known ? keyword : "";
+constexpr const char* kFillValue = "_FillValue";
+constexpr std::string_view kV3Document = "zarr.json";
+constexpr std::string_view kArrayDocument = ".zarray";
+constexpr std::string_view kGroupDocument = ".zgroup";
+constexpr std::string_view kAttributesDocument = ".zattrs";
+constexpr std::string_view kConsolidatedDocument = ".zmetadata";
+
+Document MakeDocument(std::string_view name, const Json& json) {
+  return {std::string(name), std::make_shared<const std::string>(DocumentText(json))};
 }
 
-Json RealToJson(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
-
-// nullopt for values that JSON has no words for.
-std::optional<Json> ToJson(const Datatype& type, const Value& value) {
-  if (value.is_null()) return Json(nullptr);
-  if (const auto* list = value.list()) {
-    Json items = Json::array();
-    for (const Value& item : *list) {
-      auto json = ToJson(type, item);
-      if (!json) return std::nullopt;
-      items.push_back(*std::move(json));
-    }
-    return items;
+// The names of an enum's numbers, as CF has them.
+void AddFlagsOf(const Datatype& type, Json& attributes) {
+  constexpr size_t kMostFlags = 4096;
+  if (type.kind() != Datatype::Kind::kEnum || type.is_bool() ||
+      type.constants().size() > kMostFlags || attributes.contains("flag_values")) {
+    return;
   }
-  if (const auto* text = value.text()) {
-    if (type.is_bool()) return Json(*text == "TRUE");
-    return Json(*text);
+  Json values = Json::array();
+  std::string meanings;
+  for (const Datatype::Constant& constant : type.constants()) {
+    values.push_back(Json::parse(model::FormatInteger(constant.value), nullptr, false));
+    std::string word = constant.name;
+    std::ranges::replace_if(
+        word, [](char c) { return c == ' ' || c == '\n' || c == '\t'; }, '_');
+    meanings += (meanings.empty() ? "" : " ") + word;
   }
-  if (const auto* real = value.real()) {
-    // In the digits of the type: 0.1 and not 0.10000000149011612.
-    if (!std::isfinite(*real)) return RealToJson(*real);
-    return Json::parse(model::FormatFloat(type, *real, /*yaml=*/false), nullptr, false);
-  }
-  const auto* integer = value.integer();
-  if (integer == nullptr) return std::nullopt;
-  return Json::parse(model::FormatInteger(*integer), nullptr, false);
-}
-
-Json AttributesToJson(const std::vector<model::Attribute>& attributes) {
-  Json object = Json::object();
-  for (const model::Attribute& attribute : attributes) {
-    const std::string* text = attribute.value.text();
-    if (attribute.json && text != nullptr) {
-      if (auto parsed = backends::ParseJson(*text)) object[attribute.name] = *std::move(parsed);
-      continue;
-    }
-    if (auto json = ToJson(attribute.type, attribute.value)) {
-      object[attribute.name] = *std::move(json);
-    }
-  }
-  return object;
+  attributes["flag_values"] = std::move(values);
+  attributes["flag_meanings"] = meanings;
 }
 
 // xarray demands that `_FillValue` is one value in Zarr v3 and, for arrays of floats, the bytes
 // of a little-endian double in base64.
-Json ArrayAttributes(const ArrayInput& input) {
-  constexpr const char* kFillValue = "_FillValue";
+Json AttributesV3(const ArrayInput& input) {
   Json object = AttributesToJson(input.node->attributes());
+  AddFlagsOf(input.dtype, object);
   const auto* fill = model::FindAttribute(input.node->attributes(), kFillValue);
   const Value* value = fill ? model::OnlyItem(fill->value) : nullptr;
   if (value == nullptr || !object.contains(kFillValue)) return object;
@@ -97,114 +76,329 @@ Json ArrayAttributes(const ArrayInput& input) {
     if (model::EncodeElement(Datatype::Float64(), Value(*number), bytes)) {
       object[kFillValue] = model::EncodeBase64(bytes);
     }
-  } else if (auto json = ToJson(fill->type, *value)) {
+  } else if (auto json = ValueToJson(fill->type, *value)) {
     object[kFillValue] = *std::move(json);
   }
   return object;
 }
 
-// The bytes of a NaN count: they are the fill value.
-Json FloatToJson(const Datatype& type, std::span<const std::byte> bytes) {
-  const auto value = model::DecodeElement(type, bytes);
-  const double* real = value ? value->real() : nullptr;
-  if (real != nullptr && !std::isnan(*real)) {
-    return ToJson(type, *value).value_or(Json(0));
-  }
-  std::string hex = "0x";
-  for (size_t i = bytes.size(); i-- > 0;) {
-    hex += fmt::format("{:02x}", std::to_integer<unsigned>(bytes[i]));
-  }
-  const bool is_usual = hex == "0x7e00" || hex == "0x7fc00000" || hex == "0x7ff8000000000000";
-  return is_usual ? Json("NaN") : Json(hex);
+// The reader of the whole array that `input` shows all or a part of; may be null.
+const cache::ArrayReader* WholeReader(const ArrayInput& input) {
+  if (input.reader != nullptr) return input.reader.get();
+  return input.part ? input.part->whole.reader.get() : nullptr;
 }
 
-Json FillToJson(const Datatype& type, std::span<const std::byte> bytes) {
-  if (type.is_complex()) {
-    const size_t half = bytes.size() / 2;
-    const Datatype part = half == 4 ? Datatype::Float32() : Datatype::Float64();
-    return Json::array(
-        {FloatToJson(part, bytes.first(half)), FloatToJson(part, bytes.subspan(half))});
+bool IsConverted(const ArrayInput& input) { return input.part && input.part->is_converted; }
+
+// The extents of the chunks of the whole array; nullopt if it has none that readers would miss.
+std::optional<Extents> SourceChunkShape(const cache::ArrayReader& reader) {
+  const backends::ChunkGrid& grid = reader.spec().grid;
+  const auto contiguous = reader.source().contiguous();
+  const bool is_plain_file = contiguous && !contiguous->exact_size;
+  if (is_plain_file || grid.array_shape() != reader.spec().shape) return std::nullopt;
+  return grid.max_chunk_shape();
+}
+
+// Those of the part that `input` is: each chunk is made of few chunks of the whole.
+Extents ChunkShapeOfPart(const ArrayInput& input, const Extents& whole) {
+  Extents shape;
+  for (size_t d = 0; d < input.part->selection.size(); ++d) {
+    const IndexRange& range = input.part->selection[d];
+    if (range.is_dropped) continue;
+    const auto step = static_cast<uint64_t>(range.step > 0 ? range.step : -range.step);
+    const uint64_t extent = std::min(whole[d], whole[d] / step + (whole[d] % step != 0));
+    shape.push_back(std::max<uint64_t>(1, std::min(extent, range.count)));
   }
-  if (type.is_bool()) return Json(bytes[0] != std::byte{0});
-  if (type.kind() == Datatype::Kind::kFloat) return FloatToJson(type, bytes);
-  const auto value = model::DecodeElement(type, bytes);
-  return value ? ToJson(type, *value).value_or(Json(0)) : Json(0);
+  return shape;
 }
 
-std::string TextOf(const Json& json) {
-  // Names and texts need not be UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+// Without chunks in the source: of a size that programs read at once.
+Extents BlocksOf(const ArrayInput& input) {
+  constexpr uint64_t kBlock = uint64_t{16} << 20;
+  return backends::ContiguousBlockShape(input.shape, std::max<size_t>(1, input.dtype.size()),
+                                        kBlock);
 }
 
-// One chunk for all, where the chunks of the source are not those of what is shown.
-std::vector<uint64_t> ChunkShapeOf(const ArrayInput& input) {
-  if (input.reader != nullptr && input.reader->has_chunks()) {
-    const backends::ChunkGrid& grid = input.reader->spec().grid;
-    if (grid.is_regular() && grid.array_shape() == input.shape) return grid.max_chunk_shape();
+Extents ChunkShapeOf(const ArrayInput& input) {
+  const cache::ArrayReader* reader = WholeReader(input);
+  const auto whole = reader ? SourceChunkShape(*reader) : std::nullopt;
+  if (whole && !input.part) return *whole;
+  Extents shape = whole ? ChunkShapeOfPart(input, *whole) : BlocksOf(input);
+  if (!input.part) return shape;
+  for (size_t d = 0; d < input.part->chunks.size(); ++d) {
+    shape[d] = input.part->chunks[d].value_or(shape[d]);
   }
-  std::vector<uint64_t> whole = input.shape;
-  for (uint64_t& extent : whole) extent = std::max<uint64_t>(extent, 1);
-  return whole;
+  return shape;
 }
 
-std::vector<std::byte> FillOf(const ArrayInput& input) {
-  const cache::ArrayReader* reader = input.reader.get();
-  if (reader == nullptr && input.part && !input.part->is_converted) {
-    reader = input.part->whole.reader.get();
+// Whether chunk i of the hierarchy is chunk i of the source.
+bool HasChunksOfSource(const ArrayInput& input) {
+  return input.reader != nullptr && input.reader->source().joined() == nullptr &&
+         SourceChunkShape(*input.reader) && input.reader->spec().grid.is_regular();
+}
+
+// The bytes of absent elements as `form` has them; nullopt if these are not all equal.
+std::optional<Bytes> FillBytes(const ArrayInput& input, const ElementForm& form) {
+  const cache::ArrayReader* reader = IsConverted(input) ? nullptr : WholeReader(input);
+  Bytes fill(input.dtype.size());
+  if (reader != nullptr && reader->spec().fill.size() == fill.size())
+    fill = reader->spec().fill;
+  if (form.packing.converter != nullptr) {
+    Bytes packed(form.packing.converter->to_size());
+    if (!form.packing.converter->Convert(fill, packed)) return std::nullopt;
+    fill = std::move(packed);
   }
-  const size_t size = input.dtype.size();
-  if (reader != nullptr && reader->spec().fill.size() == size) return reader->spec().fill;
-  return std::vector<std::byte>(size);
+  Bytes one(fill.begin(), fill.begin() + static_cast<ptrdiff_t>(form.type.size()));
+  for (size_t at = 0; at < fill.size(); at += one.size()) {
+    if (!std::equal(one.begin(), one.end(), fill.begin() + static_cast<ptrdiff_t>(at))) {
+      return std::nullopt;
+    }
+  }
+  return one;
 }
 
-Json DimensionNames(const ArrayInput& input) {
+// The element of variable size that stands for absent ones.
+Bytes VariableFill(const ArrayInput& input) {
+  const std::vector<std::byte>& fill = input.reader->spec().fill;
+  return fill.empty() ? backends::ZeroElement(input.dtype) : fill;
+}
+
+// What is missing in unpacked values is NaN, or no time.
+std::optional<Bytes> MissingBytes(const ArrayInput& input, const Datatype& type) {
+  std::optional<Value> value;
+  if (IsConverted(input)) {
+    if (type.kind() == Datatype::Kind::kFloat) value = std::numeric_limits<double>::quiet_NaN();
+    if (type.kind() == Datatype::Kind::kInteger && type.time()) {
+      value = std::numeric_limits<int64_t>::min();
+    }
+  } else {
+    value = backends::FillValueOf(*input.node);
+  }
+  Bytes bytes(type.size());
+  if (!value || type.is_complex() || !model::EncodeElement(type, *value, bytes)) {
+    return std::nullopt;
+  }
+  return bytes;
+}
+
+// The names of all dimensions; nullopt if one has none.
+std::optional<Json> NamesV2(const ArrayInput& input, const ElementForm& form) {
+  Json names = Json::array();
+  for (size_t d = 0; d < input.shape.size(); ++d) {
+    const std::string name = DimensionName(input, d);
+    if (name.empty()) return std::nullopt;
+    names.push_back(name);
+  }
+  if (!form.inner.empty()) return std::nullopt;
+  return names;
+}
+
+Json NamesV3(const ArrayInput& input, const ElementForm& form) {
   Json names = Json::array();
   for (size_t d = 0; d < input.shape.size(); ++d) {
     const std::string name = DimensionName(input, d);
     names.push_back(name.empty() ? Json(nullptr) : Json(name));
   }
+  for (size_t d = 0; d < form.inner.size(); ++d) names.push_back(nullptr);
   return names;
+}
+
+// The fill value of the document, and whether absent elements have it.
+struct ChosenFill {
+  Json json;
+  bool is_of_absent = false;
+};
+
+ChosenFill FillOfDocument(const std::optional<Bytes>& absent, const ElementForm& form,
+                          Version version) {
+  const Bytes zeros(form.type.size());
+  FillWord word = DescribeFill(form.type, absent ? *absent : zeros, version);
+  return {std::move(word.json), absent && word.is_exact};
+}
+
+void AddV3(const ArrayInput& input, const ElementForm& form, const ChosenFill& fill,
+           StoredArray& array) {
+  array.documents = {MakeDocument(
+      kV3Document,
+      {{"zarr_format", 3},
+       {"node_type", "array"},
+       {"shape", array.shape},
+       {"data_type", form.name},
+       {"chunk_grid",
+        {{"name", "regular"}, {"configuration", {{"chunk_shape", array.chunk_shape}}}}},
+       {"chunk_key_encoding", {{"name", "default"}, {"configuration", {{"separator", "/"}}}}},
+       {"fill_value", fill.json},
+       {"codecs", CodecsOf(form.type)},
+       {"attributes", AttributesV3(input)},
+       {"dimension_names", NamesV3(input, form)}})};
+}
+
+void AddV2(const Json& fill, Json attributes, const ElementForm& form, StoredArray& array) {
+  array.documents = {MakeDocument(kArrayDocument, {{"zarr_format", 2},
+                                                   {"shape", array.shape},
+                                                   {"chunks", array.chunk_shape},
+                                                   {"dtype", form.name},
+                                                   {"compressor", nullptr},
+                                                   {"fill_value", fill},
+                                                   {"order", "C"},
+                                                   {"filters", FiltersOf(form.type)},
+                                                   {"dimension_separator", "."}}),
+                     MakeDocument(kAttributesDocument, attributes)};
+}
+
+// As xarray writes and reads it: see DescribeArray().
+void DescribeV2(const ArrayInput& input, const ElementForm& form,
+                const std::optional<Bytes>& absent, StoredArray& array) {
+  Json attributes = AttributesToJson(input.node->attributes());
+  AddFlagsOf(input.dtype, attributes);
+  const auto names = NamesV2(input, form);
+  ChosenFill fill;
+  if (!form.type.is_fixed_size() || !names) {
+    fill = FillOfDocument(absent, form, Version::kV2);
+  } else if (const auto missing = MissingBytes(input, form.type)) {
+    FillWord word = DescribeFill(form.type, *missing, Version::kV2);
+    attributes.erase(kFillValue);
+    fill = {std::move(word.json), word.is_exact && absent == missing};
+  }
+  if (names) attributes["_ARRAY_DIMENSIONS"] = *names;
+  array.source.may_be_absent = array.source.may_be_absent && fill.is_of_absent;
+  AddV2(fill.json, std::move(attributes), form, array);
+}
+
+// Elements of variable size are taken from the chunks of the source.
+Result<void> TakeVariable(const ArrayInput& input, StoredArray& array) {
+  constexpr uint64_t kMostElements = std::numeric_limits<uint32_t>::max();
+  if (!array.source.has_same_chunks || !input.reader->has_chunks()) {
+    return model::Unsupported("elements of variable size in other chunks");
+  }
+  const backends::ChunkGrid& grid = input.reader->spec().grid;
+  for (size_t d = 0; d < array.source.rank; ++d) {
+    if (grid.counts()[d] == 0) continue;
+    const uint64_t last = grid.Extent(d, grid.counts()[d] - 1);
+    if (grid.counts()[d] == 1) array.chunk_shape[d] = last;
+    if (last != array.chunk_shape[d]) {
+      return model::Unsupported("elements of variable size in chunks that end with the array");
+    }
+  }
+  const auto count = backends::CheckedProduct(array.chunk_shape, 1);
+  if (!count || *count > kMostElements) {
+    return model::Limit("a chunk of more than {} elements", kMostElements);
+  }
+  array.source.reader = input.reader;
+  return {};
+}
+
+Result<void> TakeFixed(const ArrayInput& input, const ElementForm& form, StoredArray& array) {
+  const auto bytes = backends::CheckedProduct(array.chunk_shape, form.type.size());
+  if (!bytes || *bytes > backends::kMaxViewSize) {
+    return model::Limit("a chunk of more than {} bytes", backends::kMaxViewSize);
+  }
+  if (input.elements == nullptr) {
+    return model::Limit("more than {} bytes of elements", backends::kMaxViewSize);
+  }
+  array.elements = input.elements;
+  array.source.stored = input.elements;
+  if (form.packing.converter != nullptr) {
+    array.source.is_converted = true;
+    array.elements = ConvertElements(input.elements, form.packing);
+    if (array.elements == nullptr) return model::Limit("too many bytes of elements");
+  }
+  return {};
+}
+
+std::string WithoutEnd(const std::string& text) {
+  return text.substr(0, text.rfind('\n', text.size() - 2));
 }
 
 }  // namespace
 
-bool HasType(const Datatype& type) { return !TypeName(type).empty(); }
-
-Result<StoredArray> DescribeArray(const ArrayInput& input) {
+Result<StoredArray> DescribeArray(const ArrayInput& input, Version version, std::string name) {
+  NDLFS_TRY(const ElementForm form, DescribeType(input.dtype, version));
   StoredArray array;
+  array.version = version;
+  array.name = std::move(name);
   array.shape = input.shape;
   array.chunk_shape = ChunkShapeOf(input);
-  array.fill = FillOf(input);
-  array.elements = input.elements;
-  const auto bytes = backends::CheckedProduct(array.chunk_shape, input.dtype.size());
-  if (!bytes || *bytes > backends::kMaxViewSize) {
-    return model::Limit("a chunk of more than {} bytes", backends::kMaxViewSize);
+  array.source.rank = array.shape.size();
+  array.source.has_same_chunks = HasChunksOfSource(input);
+  for (const uint64_t extent : form.inner) {
+    array.shape.push_back(extent);
+    array.chunk_shape.push_back(std::max<uint64_t>(1, extent));
   }
-  Json codec = {{"name", "bytes"}};
-  if (input.dtype.size() > 1) codec["configuration"] = {{"endian", "little"}};
-  const Json metadata = {
-      {"zarr_format", 3},
-      {"node_type", "array"},
-      {"shape", array.shape},
-      {"data_type", TypeName(input.dtype)},
-      {"chunk_grid",
-       {{"name", "regular"}, {"configuration", {{"chunk_shape", array.chunk_shape}}}}},
-      {"chunk_key_encoding", {{"name", "default"}, {"configuration", {{"separator", "/"}}}}},
-      {"fill_value", FillToJson(input.dtype, array.fill)},
-      {"codecs", Json::array({std::move(codec)})},
-      {"attributes", ArrayAttributes(input)},
-      {"dimension_names", DimensionNames(input)},
-  };
-  array.metadata = TextOf(metadata);
+  const bool is_fixed = form.type.is_fixed_size();
+  NDLFS_RETURN_IF_ERROR(is_fixed ? TakeFixed(input, form, array) : TakeVariable(input, array));
+  const auto absent = is_fixed ? FillBytes(input, form) : VariableFill(input);
+  array.fill = absent ? *absent : Bytes(form.type.size());
+  array.source.may_be_absent = array.source.has_same_chunks;
+  if (version == Version::kV2) {
+    DescribeV2(input, form, absent, array);
+    return array;
+  }
+  ChosenFill fill = FillOfDocument(absent, form, version);
+  if (IsConverted(input)) {
+    if (const auto missing = MissingBytes(input, form.type)) {
+      fill.json = DescribeFill(form.type, *missing, version).json;
+      array.fill = *missing;
+    }
+  }
+  array.source.may_be_absent = array.source.may_be_absent && fill.is_of_absent;
+  AddV3(input, form, fill, array);
   return array;
 }
 
-std::string DescribeGroup(const std::vector<model::Attribute>& attributes,
-                          const std::vector<std::string>& left_out) {
+std::vector<Document> DescribeGroup(const std::vector<model::Attribute>& attributes,
+                                    const std::vector<std::string>& left_out, Version version) {
   Json object = AttributesToJson(attributes);
   if (!left_out.empty()) object["ndlfs_left_out"] = left_out;
-  return TextOf(
-      {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", std::move(object)}});
+  if (version == Version::kV2) {
+    return {MakeDocument(kGroupDocument, {{"zarr_format", 2}}),
+            MakeDocument(kAttributesDocument, object)};
+  }
+  return {MakeDocument(
+      kV3Document,
+      {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", std::move(object)}})};
+}
+
+std::string_view ConsolidatedName(Version version) {
+  return version == Version::kV3 ? kV3Document : kConsolidatedDocument;
+}
+
+Result<ViewPtr> Consolidate(const std::vector<Document>& own,
+                            const std::vector<NodeDocuments>& nodes, Version version) {
+  constexpr std::string_view kBegin =
+      ",\n  \"consolidated_metadata\": {\"kind\": \"inline\", \"must_understand\": false, "
+      "\"metadata\": {";
+  std::vector<Segment> segments;
+  bool is_first = true;
+  const auto add = [&](const std::string& key, const Document& document) {
+    const std::string comma = std::exchange(is_first, false) ? "\n" : ",\n";
+    const std::string name = Json(key).dump(-1, ' ', true, Json::error_handler_t::replace);
+    segments.emplace_back(Literal(comma + name + ": "));
+    segments.emplace_back(Literal(document.text, 0, document.text->size()));
+  };
+  if (version == Version::kV2) {
+    segments.emplace_back(Literal("{\"zarr_consolidated_format\": 1, \"metadata\": {"));
+    for (const Document& document : own) add(document.name, document);
+    for (const NodeDocuments& node : nodes) {
+      for (const Document& document : node.documents) {
+        add(node.path + '/' + document.name, document);
+      }
+    }
+    segments.emplace_back(Literal("}}\n"));
+    return MakeSegmentedView(std::move(segments));
+  }
+  segments.emplace_back(Literal(WithoutEnd(*own.front().text).append(kBegin)));
+  for (const NodeDocuments& node : nodes) {
+    const Document& document = node.documents.front();
+    add(node.path, document);
+    if (!node.is_group) continue;
+    // As zarr-python does, so that it need not look for what is below.
+    segments.pop_back();
+    segments.emplace_back(Literal(document.text, 0, WithoutEnd(*document.text).size()));
+    segments.emplace_back(Literal(std::string(kBegin) + "}}}"));
+  }
+  segments.emplace_back(Literal("}}\n}\n"));
+  return MakeSegmentedView(std::move(segments));
 }
 
 }  // namespace ndlfs::fs::zarr

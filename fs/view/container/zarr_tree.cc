@@ -1,201 +1,285 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/container/zarr_tree.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <span>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
 
+#include "backends/base/checked.h"
+#include "backends/store/cancellation.h"
 #include "fs/view/elements/segmented_view.h"
 
 namespace ndlfs::fs::zarr {
 namespace {
 
-using backends::ByteSpan;
 using model::Result;
-using ArrayPtr = std::shared_ptr<const StoredArray>;
-using Index = std::vector<uint64_t>;
+using StoredArrayPtr = std::shared_ptr<const StoredArray>;
+using IndexOfChunk = std::vector<uint64_t>;
 
-constexpr std::string_view kMetadataName = "zarr.json";
 constexpr std::string_view kChunksName = "c";
 
-uint64_t ProductOf(std::span<const uint64_t> extents) {
-  uint64_t product = 1;
-  for (const uint64_t extent : extents) product *= extent;
-  return product;
-}
-
-// Fills `out` with `element` again and again, from byte `phase` of it on.
-void FillWith(std::span<const std::byte> element, uint64_t phase, ByteSpan out) {
-  for (size_t done = 0; done < out.size();) {
-    const size_t begin = (phase + done) % element.size();
-    const size_t count = std::min(element.size() - begin, out.size() - done);
-    std::memcpy(out.data() + done, element.data() + begin, count);
-    done += count;
+// Empty if there is no document of that name.
+std::optional<Segment> FindDocument(const std::vector<Document>& documents,
+                                    std::string_view name) {
+  for (const Document& document : documents) {
+    if (document.name == name) return Literal(document.text, 0, document.text->size());
   }
+  return std::nullopt;
 }
 
-// One chunk. It is read in rows: runs of elements that follow each other in the array, too,
-// with fill values behind them at the edge of the array.
-class ChunkView final : public View {
+uint64_t BytesOf(const std::vector<Document>& documents) {
+  uint64_t bytes = 0;
+  for (const Document& document : documents) bytes += document.text->capacity();
+  return bytes;
+}
+
+// The number that `name` is, as Zarr writes numbers; nullopt if it is none below `end`.
+std::optional<uint64_t> ParseNumber(std::string_view name, uint64_t end) {
+  uint64_t number = 0;
+  const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_number = error == std::errc() && rest == name.data() + name.size();
+  if (!is_number || number >= end || std::to_string(number) != name) return std::nullopt;
+  return number;
+}
+
+// The chunks whose first indices are `begin`, in C order: those that exist.
+class ChunkListing final : public ViewListing {
  public:
-  ChunkView(ArrayPtr array, const Index& index) : array_(std::move(array)) {
-    const Index& shape = array_->shape;
-    const Index& chunk = array_->chunk_shape;
-    for (size_t d = 0; d < index.size(); ++d) begin_.push_back(index[d] * chunk[d]);
-    // All dimensions behind the one of the rows are whole.
-    while (row_ > 0 && chunk[row_ - 1] == shape[row_ - 1]) --row_;
-    if (row_ > 0) --row_;
-    const uint64_t element = array_->fill.size();
-    const auto inner = std::span(chunk).subspan(std::min(row_ + 1, chunk.size()));
-    const uint64_t step = ProductOf(inner) * element;
-    row_bytes_ = chunk.empty() ? element : chunk[row_] * step;
-    stored_bytes_ =
-        chunk.empty() ? element : std::min(chunk[row_], shape[row_] - begin_[row_]) * step;
-    step_ = step;
-    size_ = ProductOf(chunk) * element;
+  ChunkListing(StoredArrayPtr array, IndexOfChunk begin)
+      : array_(std::move(array)), begin_(std::move(begin)), counts_(ChunkCounts(*array_)) {
+    counts_.erase(counts_.begin(), counts_.begin() + static_cast<ptrdiff_t>(begin_.size()));
+    total_ = backends::CheckedProduct(counts_, 1).value_or(UINT64_MAX);
   }
 
-  std::optional<uint64_t> size() const override { return size_; }
-  Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
-    if (offset >= size_) return size_t{0};
-    out = out.first(std::min<uint64_t>(out.size(), size_ - offset));
-    for (size_t done = 0; done < out.size();) {
-      const uint64_t at = offset + done;
-      const uint64_t in_row = at % row_bytes_;
-      const size_t count = std::min<uint64_t>(out.size() - done, row_bytes_ - in_row);
-      NDLFS_RETURN_IF_ERROR(ReadRow(at / row_bytes_, in_row, out.subspan(done, count)));
-      done += count;
+  Result<std::optional<ViewEntry>> Next() override {
+    // Otherwise looking at the chunks one by one takes less than listing all of them.
+    constexpr uint64_t kMany = uint64_t{1} << 20;
+    if (total_ > kMany && !has_asked_) {
+      has_asked_ = true;
+      NDLFS_TRY(known_, ListSourceChunks(*array_));
     }
-    return out.size();
+    for (; next_ < total_; ++next_) {
+      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+      if (known_ && !SkipToKnown()) break;
+      const IndexOfChunk index = IndexAt(next_);
+      NDLFS_TRY(const bool is_there, HasChunk(*array_, index));
+      if (!is_there) continue;
+      ++next_;
+      return ViewEntry{NameOf(index), false};
+    }
+    next_ = total_;
+    return std::nullopt;
   }
 
  private:
-  // Bytes of row `row` from `begin` on.
-  Result<void> ReadRow(uint64_t row, uint64_t begin, ByteSpan out) const {
-    const auto place = PlaceOf(row);
-    const uint64_t stored = place && begin < stored_bytes_
-                                ? std::min<uint64_t>(out.size(), stored_bytes_ - begin)
-                                : 0;
-    if (stored > 0) {
-      NDLFS_RETURN_IF_ERROR(array_->elements->Read(*place + begin, out.first(stored),
-                                                   model::ByteOrder::kLittle,
-                                                   cache::ReadHint::kOnward));
+  IndexOfChunk IndexAt(uint64_t number) const {
+    IndexOfChunk index = begin_;
+    index.resize(begin_.size() + counts_.size());
+    for (size_t d = counts_.size(); d-- > 0; number /= counts_[d]) {
+      index[begin_.size() + d] = number % counts_[d];
     }
-    FillWith(array_->fill, begin + stored, out.subspan(stored));
-    return {};
+    return index;
+  }
+  // Goes to the next chunk that may be there; false if there is none.
+  bool SkipToKnown() {
+    const uint64_t base = SourceNumber(*array_, IndexAt(0));
+    const auto found = std::ranges::lower_bound(*known_, base + next_);
+    if (found == known_->end() || *found - base >= total_) return false;
+    next_ = *found - base;
+    return true;
+  }
+  std::string NameOf(const IndexOfChunk& index) const {
+    if (array_->version == Version::kV3) {
+      return index.empty() ? std::string(kChunksName) : std::to_string(index.back());
+    }
+    return index.empty() ? "0" : fmt::format("{}", fmt::join(index, "."));
   }
 
-  // Where the row begins in the elements of the array; nullopt if it is outside.
-  std::optional<uint64_t> PlaceOf(uint64_t row) const {
-    uint64_t place = 0;
-    uint64_t stride = 1;  // in bytes, of the dimension in front of those that are done
-    if (!begin_.empty()) {
-      place = begin_[row_] * step_;
-      stride = array_->shape[row_] * step_;
-    }
-    for (size_t d = row_; d-- > 0;) {
-      const uint64_t at = begin_[d] + row % array_->chunk_shape[d];
-      if (at >= array_->shape[d]) return std::nullopt;
-      place += at * stride;
-      stride *= array_->shape[d];
-      row /= array_->chunk_shape[d];
-    }
-    return place;
-  }
-
-  const ArrayPtr array_;
-  Index begin_;                        // of the chunk in the array
-  size_t row_ = array_->shape.size();  // the dimension that rows go along
-  uint64_t step_ = 0;                  // bytes from one index along it to the next
-  uint64_t row_bytes_ = 0;
-  uint64_t stored_bytes_ = 0;  // of a row that is not outside
-  uint64_t size_ = 0;
+  const StoredArrayPtr array_;
+  const IndexOfChunk begin_;
+  IndexOfChunk counts_;  // along the other dimensions
+  uint64_t total_ = 0;
+  uint64_t next_ = 0;
+  bool has_asked_ = false;
+  std::optional<std::vector<uint64_t>> known_;  // numbers in the source
 };
 
-Result<ViewNode> MakeChunk(const ArrayPtr& array, const Index& index) {
-  // A reader of the whole array is followed, and chunks are decoded ahead.
-  if (array->chunk_shape == array->shape) return MakeSegmentedView({AllOf(array->elements)});
-  return std::make_shared<const ChunkView>(array, index);
+// Folders for all indices along one dimension, whether chunks are in them or not.
+class FolderListing final : public ViewListing {
+ public:
+  explicit FolderListing(uint64_t count) : count_(count) {}
+  Result<std::optional<ViewEntry>> Next() override {
+    if (next_ == count_) return std::nullopt;
+    return ViewEntry{std::to_string(next_++), true};
+  }
+
+ private:
+  const uint64_t count_;
+  uint64_t next_ = 0;
+};
+
+Result<ViewNode> FindChunk(const StoredArrayPtr& array, const IndexOfChunk& index,
+                           std::string_view name) {
+  NDLFS_TRY(const bool is_there, HasChunk(*array, index));
+  if (!is_there) return model::NotFound("{}", name);
+  return MakeChunk(array, index);
 }
 
-// The chunks whose first indices are `begin`.
+// v3: the chunks whose first indices are `begin`.
 class ChunkDirectory final : public ViewDirectory {
  public:
-  ChunkDirectory(ArrayPtr array, Index begin)
+  ChunkDirectory(StoredArrayPtr array, IndexOfChunk begin)
       : array_(std::move(array)), begin_(std::move(begin)) {}
 
-  uint64_t entry_count() const override {
-    const size_t d = begin_.size();
-    const uint64_t extent = array_->shape[d];
-    const uint64_t chunk = array_->chunk_shape[d];
-    return extent / chunk + (extent % chunk != 0 ? 1 : 0);
+  std::unique_ptr<ViewListing> List() const override {
+    if (is_last()) return std::make_unique<ChunkListing>(array_, begin_);
+    return std::make_unique<FolderListing>(count());
   }
-  ViewEntry EntryAt(uint64_t i) const override { return {std::to_string(i), !is_last()}; }
   Result<ViewNode> Find(std::string_view name) const override {
-    uint64_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    const bool is_number = error == std::errc() && end == name.data() + name.size();
-    if (!is_number || number >= entry_count() || std::to_string(number) != name) {
-      return model::NotFound("{}", name);
-    }
-    Index index = begin_;
-    index.push_back(number);
-    if (is_last()) return MakeChunk(array_, index);
+    const auto number = ParseNumber(name, count());
+    if (!number) return model::NotFound("{}", name);
+    IndexOfChunk index = begin_;
+    index.push_back(*number);
+    if (is_last()) return FindChunk(array_, index, name);
     return std::make_shared<const ChunkDirectory>(array_, std::move(index));
   }
 
  private:
   bool is_last() const { return begin_.size() + 1 == array_->shape.size(); }
+  uint64_t count() const { return ChunkCounts(*array_)[begin_.size()]; }
 
-  const ArrayPtr array_;
-  const Index begin_;
+  const StoredArrayPtr array_;
+  const IndexOfChunk begin_;
 };
 
-class ArrayDirectory final : public ViewDirectory {
+// Documents, and then what `rest` lists.
+class ArrayListing final : public ViewListing {
+ public:
+  ArrayListing(StoredArrayPtr array, std::unique_ptr<ViewListing> rest)
+      : array_(std::move(array)), rest_(std::move(rest)) {}
+  Result<std::optional<ViewEntry>> Next() override {
+    if (next_ < array_->documents.size()) {
+      return ViewEntry{array_->documents[next_++].name, false};
+    }
+    return rest_->Next();
+  }
+
+ private:
+  const StoredArrayPtr array_;
+  const std::unique_ptr<ViewListing> rest_;
+  size_t next_ = 0;
+};
+
+class ArrayDirectory : public ViewDirectory {
  public:
   explicit ArrayDirectory(StoredArray array)
       : array_(std::make_shared<const StoredArray>(std::move(array))) {}
 
-  uint64_t entry_count() const override { return 2; }
-  ViewEntry EntryAt(uint64_t i) const override {
-    if (i == 0) return {std::string(kMetadataName), false};
-    return {std::string(kChunksName), !array_->shape.empty()};
+  uint64_t held_bytes() const override {
+    return BytesOf(array_->documents) + (array_->elements ? array_->elements->held_bytes() : 0);
   }
   Result<ViewNode> Find(std::string_view name) const override {
-    if (name == kMetadataName) return MakeSegmentedView({Literal(array_->metadata)});
-    if (name != kChunksName) return model::NotFound("{}", name);
-    if (array_->shape.empty()) return MakeChunk(array_, {});
-    return std::make_shared<const ChunkDirectory>(array_, Index());
+    if (auto document = FindDocument(array_->documents, name)) {
+      return MakeSegmentedView({*std::move(document)});
+    }
+    return FindChunks(name);
   }
-  uint64_t held_bytes() const override {
-    return array_->metadata.capacity() + array_->elements->held_bytes();
+
+ protected:
+  const StoredArrayPtr& array() const { return array_; }
+
+ private:
+  virtual Result<ViewNode> FindChunks(std::string_view name) const = 0;
+
+  const StoredArrayPtr array_;
+};
+
+class ArrayDirectoryV3 final : public ArrayDirectory {
+ public:
+  using ArrayDirectory::ArrayDirectory;
+
+  std::unique_ptr<ViewListing> List() const override {
+    if (array()->shape.empty()) {
+      return std::make_unique<ArrayListing>(
+          array(), std::make_unique<ChunkListing>(array(), IndexOfChunk()));
+    }
+    return std::make_unique<ArrayListing>(array(), ListOf({{std::string(kChunksName), true}}));
   }
 
  private:
-  const ArrayPtr array_;
+  Result<ViewNode> FindChunks(std::string_view name) const override {
+    if (name != kChunksName) return model::NotFound("{}", name);
+    if (array()->shape.empty()) return FindChunk(array(), {}, name);
+    return std::make_shared<const ChunkDirectory>(array(), IndexOfChunk());
+  }
+};
+
+class ArrayDirectoryV2 final : public ArrayDirectory {
+ public:
+  using ArrayDirectory::ArrayDirectory;
+
+  std::unique_ptr<ViewListing> List() const override {
+    return std::make_unique<ArrayListing>(
+        array(), std::make_unique<ChunkListing>(array(), IndexOfChunk()));
+  }
+
+ private:
+  Result<ViewNode> FindChunks(std::string_view name) const override {
+    const IndexOfChunk counts = ChunkCounts(*array());
+    if (counts.empty() && name == "0") return FindChunk(array(), {}, name);
+    IndexOfChunk index;
+    std::string_view rest = name;
+    while (index.size() < counts.size()) {
+      const size_t end = std::min(rest.find('.'), rest.size());
+      const auto number = ParseNumber(rest.substr(0, end), counts[index.size()]);
+      const bool is_last = index.size() + 1 == counts.size();
+      if (!number || is_last != (end == rest.size())) return model::NotFound("{}", name);
+      index.push_back(*number);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    if (index.empty()) return model::NotFound("{}", name);
+    return FindChunk(array(), index, name);
+  }
 };
 
 class GroupDirectory final : public ViewDirectory {
  public:
-  GroupDirectory(std::string metadata, Children children)
-      : metadata_(std::move(metadata)), children_(std::move(children)) {}
+  GroupDirectory(std::vector<Document> documents, Children children,
+                 std::string consolidated_name, ViewPtr consolidated)
+      : documents_(std::move(documents)),
+        children_(std::move(children)),
+        consolidated_name_(std::move(consolidated_name)),
+        consolidated_(std::move(consolidated)) {}
 
-  uint64_t entry_count() const override { return 1 + children_.size(); }
-  ViewEntry EntryAt(uint64_t i) const override {
-    if (i == 0) return {std::string(kMetadataName), false};
-    return {children_[i - 1].first, true};
+  std::unique_ptr<ViewListing> List() const override {
+    std::vector<ViewEntry> entries;
+    if (consolidated_) entries.push_back({consolidated_name_, false});
+    for (const Document& document : documents_) {
+      if (document.name != consolidated_name_) entries.push_back({document.name, false});
+    }
+    for (const auto& [name, directory] : children_) entries.push_back({name, true});
+    return ListOf(std::move(entries));
   }
   Result<ViewNode> Find(std::string_view name) const override {
-    if (name == kMetadataName) return MakeSegmentedView({Literal(metadata_)});
+    if (consolidated_ && name == consolidated_name_) return consolidated_;
+    if (auto document = FindDocument(documents_, name)) {
+      return MakeSegmentedView({*std::move(document)});
+    }
     const auto child =
         std::ranges::lower_bound(children_, name, {}, &Children::value_type::first);
     if (child == children_.end() || child->first != name) return model::NotFound("{}", name);
     return child->second;
   }
+  // Counts the texts below a second time if they are consolidated.
   uint64_t held_bytes() const override {
-    uint64_t bytes = metadata_.capacity();
+    uint64_t bytes = BytesOf(documents_) + (consolidated_ ? consolidated_->held_bytes() : 0);
     for (const auto& [name, directory] : children_) {
       constexpr uint64_t kAlways = 512;
       bytes += kAlways + name.capacity() + directory->held_bytes();
@@ -204,18 +288,26 @@ class GroupDirectory final : public ViewDirectory {
   }
 
  private:
-  const std::string metadata_;
+  const std::vector<Document> documents_;
   const Children children_;
+  const std::string consolidated_name_;
+  const ViewPtr consolidated_;
 };
 
 }  // namespace
 
 ViewDirectoryPtr MakeArrayDirectory(StoredArray array) {
-  return std::make_shared<const ArrayDirectory>(std::move(array));
+  if (array.version == Version::kV2) {
+    return std::make_shared<const ArrayDirectoryV2>(std::move(array));
+  }
+  return std::make_shared<const ArrayDirectoryV3>(std::move(array));
 }
 
-ViewDirectoryPtr MakeGroupDirectory(std::string metadata, Children children) {
-  return std::make_shared<const GroupDirectory>(std::move(metadata), std::move(children));
+ViewDirectoryPtr MakeGroupDirectory(std::vector<Document> documents, Children children,
+                                    std::string consolidated_name, ViewPtr consolidated) {
+  return std::make_shared<const GroupDirectory>(std::move(documents), std::move(children),
+                                                std::move(consolidated_name),
+                                                std::move(consolidated));
 }
 
 }  // namespace ndlfs::fs::zarr

@@ -55,6 +55,9 @@ class ArrayElements final : public ElementSource {
     if (read || name_.empty()) return read;
     return model::Propagate(std::move(read).error(), name_);
   }
+  model::Result<std::shared_ptr<const cache::ArrayReader>> Reader() const override {
+    return reader_;
+  }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
     return std::make_unique<ArrayTracker>(prefetcher, reader_);
   }

@@ -48,6 +48,11 @@ class ElementSource {
   // Memory that the source holds, without some hundred bytes, and without the objects that it
   // reads from.
   virtual uint64_t held_bytes() const { return 0; }
+  // The reader of the array whose elements these are: all of them, and as they are. Null if
+  // they are others. May load the array again, and fails with kStale if it has changed.
+  virtual model::Result<std::shared_ptr<const cache::ArrayReader>> Reader() const {
+    return nullptr;
+  }
   // A tracker for one open file. The tracker must not outlive `prefetcher`.
   virtual std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const = 0;
 };

@@ -6,6 +6,27 @@
 
 namespace ndlfs::fs {
 
+namespace {
+
+class ViewEntries final : public ViewListing {
+ public:
+  explicit ViewEntries(std::vector<ViewEntry> entries) : entries_(std::move(entries)) {}
+  model::Result<std::optional<ViewEntry>> Next() override {
+    if (next_ == entries_.size()) return std::nullopt;
+    return entries_[next_++];
+  }
+
+ private:
+  const std::vector<ViewEntry> entries_;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ViewListing> ListOf(std::vector<ViewEntry> entries) {
+  return std::make_unique<ViewEntries>(std::move(entries));
+}
+
 model::Result<ViewNode> FindBelow(ViewNode node, std::string_view path) {
   while (!path.empty()) {
     const size_t slash = std::min(path.find('/'), path.size());

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "fs/view/elements/view.h"
 #include "model/error.h"
@@ -24,18 +26,26 @@ struct ViewEntry {
   bool is_directory = false;
 };
 
+// One pass through the entries of a directory, in the order of a listing. A directory may have
+// very many, so each is named when the pass comes to it. Used by one thread.
+class ViewListing {
+ public:
+  virtual ~ViewListing() = default;
+  // The next entry; nullopt at the end. May look at the source, but reads no chunk.
+  virtual model::Result<std::optional<ViewEntry>> Next() = 0;
+};
+// Lists these entries.
+std::unique_ptr<ViewListing> ListOf(std::vector<ViewEntry> entries);
+
 // The contents of one directory of such a tree. Immutable as seen from outside, and
-// thread-safe. The whole tree is made of the same version of its array or group: what is found
-// in it later reads no metadata, and only reads of its files read chunks.
+// thread-safe. The whole tree is made of the same version of its array or group. Looking for an
+// entry may ask whether the source has a chunk, and reads none: only View::FindSize() may.
 class ViewDirectory {
  public:
   virtual ~ViewDirectory() = default;
-  // The entries in the order of a listing. A directory may have very many, so each is named
-  // when a listing comes to it; `i` is below entry_count().
-  virtual uint64_t entry_count() const = 0;
-  virtual ViewEntry EntryAt(uint64_t i) const = 0;
-  // The entry called `name`; kNotFound if there is none. The size of a file is known without
-  // decoding: View::size() has it.
+  // Begins a pass through the entries.
+  virtual std::unique_ptr<ViewListing> List() const = 0;
+  // The entry called `name`; kNotFound if there is none.
   virtual model::Result<ViewNode> Find(std::string_view name) const = 0;
   // Memory that the directory and all below it hold, in bytes, in addition to some hundred.
   virtual uint64_t held_bytes() const { return 0; }

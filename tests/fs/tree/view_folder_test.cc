@@ -198,11 +198,12 @@ TEST_F(ViewFolderTest, ChangeThatAReadHasNoticedNeedsNoWaiting) {
   EXPECT_THAT(Read("a.zarr/data.zarr/t/c/0"), IsOkAnd("ABCD"));
 }
 
-TEST_F(ViewFolderTest, TreeIsNoFileInPlaceOfAStore) {
+TEST_F(ViewFolderTest, TreeStandsForAStore) {
   AddDirectoryStore("a.zarr").AddGroup("/");
   const auto store = context_.catalog.Find("a.zarr", StatusOf("a.zarr")).value();
-  EXPECT_THAT(MakeStoreFile(context_, store, "/", "data.zarr"),
-              IsError(ErrorCode::kNotFound, "data.zarr"));
+  const auto node = MakeStoreFile(context_, store, "/", "data.zarr");
+  ASSERT_THAT(node, IsOk());
+  EXPECT_TRUE(S_ISDIR((*node)->Stat()->mode));
 }
 
 }  // namespace

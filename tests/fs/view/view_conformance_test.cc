@@ -253,8 +253,11 @@ std::vector<std::string> FilesBelow(const ViewNode& node, const std::string& pat
   const ViewDirectoryPtr directory = DirectoryOf(node);
   if (directory == nullptr) return {path};
   std::vector<std::string> files;
-  for (uint64_t i = 0; i < directory->entry_count(); ++i) {
-    const std::string name = directory->EntryAt(i).name;
+  const auto listing = directory->List();
+  for (;;) {
+    const auto entry = listing->Next().value();
+    if (!entry) break;
+    const std::string& name = entry->name;
     const auto below = FilesBelow(directory->Find(name).value(), path + '/' + name);
     files.insert(files.end(), below.begin(), below.end());
   }
@@ -287,7 +290,7 @@ std::vector<Implementation> EveryKind() {
   for (const Example& example : Examples()) {
     for (const ViewName& file : ArrayViews().Names(InputOf(example, false, cache))) {
       if (file.is_directory) {
-        AddTree(example, file.name, all);
+        if (!file.refusal) AddTree(example, file.name, all);
         continue;
       }
       const auto make = [=](bool broken) {

@@ -147,17 +147,21 @@ constexpr GroupViewKind kTarView = {
 class ShapeDirectory final : public ViewDirectory {
  public:
   explicit ShapeDirectory(std::vector<uint64_t> shape) : shape_(std::move(shape)) {}
-  uint64_t entry_count() const override { return shape_.size(); }
-  ViewEntry EntryAt(uint64_t i) const override { return {fmt::format("d{}", i), false}; }
+  std::unique_ptr<ViewListing> List() const override {
+    std::vector<ViewEntry> entries;
+    for (size_t i = 0; i < shape_.size(); ++i) entries.push_back({NameOf(i), false});
+    return ListOf(std::move(entries));
+  }
   model::Result<ViewNode> Find(std::string_view name) const override {
-    for (uint64_t i = 0; i < shape_.size(); ++i) {
-      if (EntryAt(i).name == name)
-        return MakeSegmentedView({Literal(std::to_string(shape_[i]))});
+    for (size_t i = 0; i < shape_.size(); ++i) {
+      if (NameOf(i) == name) return MakeSegmentedView({Literal(std::to_string(shape_[i]))});
     }
     return model::NotFound("{}", name);
   }
 
  private:
+  static std::string NameOf(size_t i) { return fmt::format("d{}", i); }
+
   const std::vector<uint64_t> shape_;
 };
 constexpr ArrayViewKind kShapeView = {

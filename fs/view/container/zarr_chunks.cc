@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/container/zarr_chunks.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "backends/base/element_stream.h"
+#include "backends/format/stored_chunks.h"
+#include "cache/array_reader.h"
+#include "fs/view/elements/segmented_view.h"
+#include "fs/view/elements/slice_elements.h"
+
+namespace ndlfs::fs::zarr {
+namespace {
+
+using backends::ByteSpan;
+using backends::ConstByteSpan;
+using model::Result;
+using ArrayPtr = std::shared_ptr<const StoredArray>;
+using ReaderPtr = std::shared_ptr<const cache::ArrayReader>;
+using ChunkIndex = std::vector<uint64_t>;
+
+uint64_t ProductOf(std::span<const uint64_t> extents) {
+  uint64_t product = 1;
+  for (const uint64_t extent : extents) product *= extent;
+  return product;
+}
+
+// Fills `out` with `element` again and again, from byte `phase` of it on.
+void FillWith(std::span<const std::byte> element, uint64_t phase, ByteSpan out) {
+  for (size_t done = 0; done < out.size();) {
+    const size_t begin = (phase + done) % element.size();
+    const size_t count = std::min(element.size() - begin, out.size() - done);
+    std::memcpy(out.data() + done, element.data() + begin, count);
+    done += count;
+  }
+}
+
+// The reader of the source. May load the array again.
+Result<ReaderPtr> ReaderOf(const StoredArray& array) {
+  if (array.source.reader != nullptr) return array.source.reader;
+  return array.source.stored->Reader();
+}
+
+template <typename T>
+Result<T> InArray(const StoredArray& array, Result<T> result) {
+  if (result || array.name.empty()) return result;
+  return model::Propagate(std::move(result).error(), array.name);
+}
+
+// Whether the chunk at `index` has nothing outside of the array.
+bool IsInside(const StoredArray& array, std::span<const uint64_t> index) {
+  for (size_t d = 0; d < index.size(); ++d) {
+    if ((index[d] + 1) * array.chunk_shape[d] > array.shape[d]) return false;
+  }
+  return true;
+}
+
+// A chunk that is a chunk of the source, decoded.
+class WholeChunk final : public View {
+ public:
+  WholeChunk(ArrayPtr array, ReaderPtr reader, std::span<const uint64_t> index)
+      : array_(std::move(array)),
+        reader_(std::move(reader)),
+        number_(SourceNumber(*array_, index)),
+        size_(ProductOf(array_->chunk_shape) * array_->fill.size()) {}
+
+  std::optional<uint64_t> size() const override { return size_; }
+  Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
+    if (offset >= size_) return size_t{0};
+    out = out.first(std::min<uint64_t>(out.size(), size_ - offset));
+    NDLFS_TRY(const auto chunk, InArray(*array_, reader_->Load(number_)));
+    if (chunk->empty()) {
+      FillWith(array_->fill, offset, out);
+    } else {
+      if (chunk->size() != size_) return model::Internal("a chunk of {} bytes", chunk->size());
+      std::memcpy(out.data(), chunk->data() + offset, out.size());
+    }
+    return out.size();
+  }
+
+ private:
+  const ArrayPtr array_;
+  const ReaderPtr reader_;
+  const uint64_t number_;
+  const uint64_t size_;
+};
+
+// A chunk that is read in rows: runs of elements that follow each other in the array, too, with
+// fill values behind them at the edge of the array.
+class RowsOfChunk final : public View {
+ public:
+  RowsOfChunk(ArrayPtr array, std::span<const uint64_t> index) : array_(std::move(array)) {
+    const ChunkIndex& shape = array_->shape;
+    const ChunkIndex& chunk = array_->chunk_shape;
+    for (size_t d = 0; d < index.size(); ++d) begin_.push_back(index[d] * chunk[d]);
+    // All dimensions behind the one of the rows are whole.
+    while (row_ > 0 && chunk[row_ - 1] == shape[row_ - 1]) --row_;
+    if (row_ > 0) --row_;
+    const uint64_t element = array_->fill.size();
+    const auto inner = std::span(chunk).subspan(std::min(row_ + 1, chunk.size()));
+    const uint64_t step = ProductOf(inner) * element;
+    row_bytes_ = chunk.empty() ? element : chunk[row_] * step;
+    stored_bytes_ =
+        chunk.empty() ? element : std::min(chunk[row_], shape[row_] - begin_[row_]) * step;
+    step_ = step;
+    size_ = ProductOf(chunk) * element;
+  }
+
+  std::optional<uint64_t> size() const override { return size_; }
+  Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
+    if (offset >= size_) return size_t{0};
+    out = out.first(std::min<uint64_t>(out.size(), size_ - offset));
+    for (size_t done = 0; done < out.size();) {
+      const uint64_t at = offset + done;
+      const uint64_t in_row = at % row_bytes_;
+      const size_t count = std::min<uint64_t>(out.size() - done, row_bytes_ - in_row);
+      NDLFS_RETURN_IF_ERROR(ReadRow(at / row_bytes_, in_row, out.subspan(done, count)));
+      done += count;
+    }
+    return out.size();
+  }
+
+ private:
+  // Bytes of row `row` from `begin` on.
+  Result<void> ReadRow(uint64_t row, uint64_t begin, ByteSpan out) const {
+    const auto place = PlaceOf(row);
+    const uint64_t stored = place && begin < stored_bytes_
+                                ? std::min<uint64_t>(out.size(), stored_bytes_ - begin)
+                                : 0;
+    if (stored > 0) {
+      NDLFS_RETURN_IF_ERROR(array_->elements->Read(*place + begin, out.first(stored),
+                                                   model::ByteOrder::kLittle,
+                                                   cache::ReadHint::kOnward));
+    }
+    FillWith(array_->fill, begin + stored, out.subspan(stored));
+    return {};
+  }
+
+  // Where the row begins in the elements of the array; nullopt if it is outside.
+  std::optional<uint64_t> PlaceOf(uint64_t row) const {
+    uint64_t place = 0;
+    uint64_t stride = 1;  // in bytes, of the dimension in front of those that are done
+    if (!begin_.empty()) {
+      place = begin_[row_] * step_;
+      stride = array_->shape[row_] * step_;
+    }
+    for (size_t d = row_; d-- > 0;) {
+      const uint64_t at = begin_[d] + row % array_->chunk_shape[d];
+      if (at >= array_->shape[d]) return std::nullopt;
+      place += at * stride;
+      stride *= array_->shape[d];
+      row /= array_->chunk_shape[d];
+    }
+    return place;
+  }
+
+  const ArrayPtr array_;
+  ChunkIndex begin_;                   // of the chunk in the array
+  size_t row_ = array_->shape.size();  // the dimension that rows go along
+  uint64_t step_ = 0;                  // bytes from one index along it to the next
+  uint64_t row_bytes_ = 0;
+  uint64_t stored_bytes_ = 0;  // of a row that is not outside
+  uint64_t size_ = 0;
+};
+
+// A chunk of texts, as vlen-utf8 and vlen-bytes write it: the number of elements, and for each
+// one its length and its bytes, as in the element stream of the decoded chunk.
+class TextChunk final : public View {
+ public:
+  TextChunk(ArrayPtr array, ReaderPtr reader, std::span<const uint64_t> index)
+      : array_(std::move(array)),
+        reader_(std::move(reader)),
+        number_(SourceNumber(*array_, index)),
+        count_(ProductOf(array_->chunk_shape)) {}
+
+  std::optional<uint64_t> size() const override {
+    const uint64_t size = size_.load(std::memory_order_relaxed);
+    return size == 0 ? std::nullopt : std::optional(size);
+  }
+  Result<uint64_t> FindSize() const override {
+    NDLFS_TRY(const auto chunk, Load());
+    const uint64_t size = sizeof(uint32_t) + StreamBytes(*chunk);
+    size_.store(size, std::memory_order_relaxed);
+    return size;
+  }
+  uint64_t scan_bytes() const override {
+    constexpr uint64_t kUsualText = 32;
+    return size() ? 0 : kUsualText * count_;
+  }
+  Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
+    NDLFS_TRY(const auto chunk, Load());
+    const uint64_t size = sizeof(uint32_t) + StreamBytes(*chunk);
+    if (offset >= size) return size_t{0};
+    out = out.first(std::min<uint64_t>(out.size(), size - offset));
+    const auto count = static_cast<uint32_t>(count_);
+    for (size_t done = 0; done < out.size();) {
+      const uint64_t at = offset + done;
+      if (at < sizeof count) {
+        out[done++] = static_cast<std::byte>(count >> (8 * at));
+        continue;
+      }
+      const ByteSpan rest = out.subspan(done);
+      if (chunk->empty()) {
+        FillWith(array_->fill, at - sizeof count, rest);
+      } else {
+        std::memcpy(rest.data(), chunk->data() + TableBytes() + at - sizeof count, rest.size());
+      }
+      break;
+    }
+    return out.size();
+  }
+
+ private:
+  Result<cache::ChunkCache::Handle> Load() const {
+    NDLFS_TRY(auto chunk, InArray(*array_, reader_->Load(number_)));
+    if (!chunk->empty()) {
+      const auto table = backends::ElementTable::Make({chunk->data(), chunk->size()}, count_);
+      if (!table)
+        return InArray(*array_,
+                       Result<cache::ChunkCache::Handle>(model::Propagate(table.error())));
+    }
+    return chunk;
+  }
+  uint64_t TableBytes() const { return (count_ + 1) * sizeof(uint64_t); }
+  uint64_t StreamBytes(const backends::Bytes& chunk) const {
+    return chunk.empty() ? count_ * array_->fill.size() : chunk.size() - TableBytes();
+  }
+
+  const ArrayPtr array_;
+  const ReaderPtr reader_;
+  const uint64_t number_;
+  const uint64_t count_;                   // of elements
+  mutable std::atomic<uint64_t> size_{0};  // 0: not known yet
+};
+
+// The elements of a chunk that is inside of an array with other chunks.
+Result<ViewPtr> MakeBox(const StoredArray& array, ReaderPtr reader,
+                        std::span<const uint64_t> index) {
+  Selection selection;
+  for (size_t d = 0; d < array.source.rank; ++d) {
+    selection.push_back({index[d] * array.chunk_shape[d], array.chunk_shape[d]});
+  }
+  NDLFS_TRY(auto elements,
+            MakeSliceElements(std::move(reader), std::move(selection), array.name));
+  return MakeSegmentedView({AllOf(std::move(elements))});
+}
+
+}  // namespace
+
+std::vector<uint64_t> ChunkCounts(const StoredArray& array) {
+  std::vector<uint64_t> counts;
+  for (size_t d = 0; d < array.shape.size(); ++d) {
+    const uint64_t chunk = array.chunk_shape[d];
+    counts.push_back(array.shape[d] / chunk + (array.shape[d] % chunk != 0 ? 1 : 0));
+  }
+  return counts;
+}
+
+uint64_t SourceNumber(const StoredArray& array, std::span<const uint64_t> index) {
+  const std::vector<uint64_t> counts = ChunkCounts(array);
+  uint64_t number = 0;
+  for (size_t d = 0; d < array.source.rank; ++d) number = number * counts[d] + index[d];
+  return number;
+}
+
+Result<bool> HasChunk(const StoredArray& array, std::span<const uint64_t> index) {
+  if (!array.source.may_be_absent) return true;
+  NDLFS_TRY(const ReaderPtr reader, ReaderOf(array));
+  if (reader == nullptr) return true;
+  return InArray(array, reader->IsStored(SourceNumber(array, index)));
+}
+
+Result<std::optional<std::vector<uint64_t>>> ListSourceChunks(const StoredArray& array) {
+  constexpr size_t kMost = size_t{4} << 20;
+  if (!array.source.may_be_absent) return std::nullopt;
+  NDLFS_TRY(const ReaderPtr reader, ReaderOf(array));
+  const auto* chunks =
+      reader ? dynamic_cast<const backends::StoredChunks*>(&reader->source()) : nullptr;
+  if (chunks == nullptr) return std::nullopt;
+  return InArray(array, chunks->ListChunks(kMost));
+}
+
+Result<ViewPtr> MakeChunk(const ArrayPtr& array, std::span<const uint64_t> index) {
+  if (array->elements == nullptr) {
+    return std::make_shared<const TextChunk>(array, array->source.reader, index);
+  }
+  // A reader of the whole array is followed, and chunks are decoded ahead.
+  if (array->chunk_shape == array->shape) return MakeSegmentedView({AllOf(array->elements)});
+  if (!array->source.is_converted && IsInside(*array, index)) {
+    NDLFS_TRY(ReaderPtr reader, ReaderOf(*array));
+    if (reader != nullptr && reader->has_chunks() && reader->max_chunk_bytes() != 0) {
+      if (!array->source.has_same_chunks) return MakeBox(*array, std::move(reader), index);
+      return std::make_shared<const WholeChunk>(array, std::move(reader), index);
+    }
+  }
+  return std::make_shared<const RowsOfChunk>(array, index);
+}
+
+}  // namespace ndlfs::fs::zarr

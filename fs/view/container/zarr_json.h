@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// Values, attributes and elements as Zarr's metadata have them in JSON.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/base/json.h"
+#include "model/datatype.h"
+#include "model/entities.h"
+#include "model/value.h"
+
+namespace ndlfs::fs::zarr {
+
+// A value of `type`, or a list of such values; nullopt for values that JSON has no words for.
+std::optional<backends::Json> ValueToJson(const model::Datatype& type,
+                                          const model::Value& value);
+// Leaves out attributes that JSON has no words for.
+backends::Json AttributesToJson(const std::vector<model::Attribute>& attributes);
+// A float by its bytes, little-endian, as the fill value of Zarr v3: a NaN other than the usual
+// one is its bits, such as "0x7fc00001".
+backends::Json FloatToJson(const model::Datatype& type, std::span<const std::byte> bytes);
+// The text of a document. Bytes in names and texts that are no UTF-8 become U+FFFD.
+std::string DocumentText(const backends::Json& json);
+
+}  // namespace ndlfs::fs::zarr
