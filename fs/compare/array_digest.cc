@@ -18,6 +18,8 @@ using model::Result;
 
 // How much of a block is in memory at a time.
 constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
+// Structs and text beyond this would be a strange element.
+constexpr uint64_t kMostElementBytes = uint64_t{256} << 20;
 // Finding and opening a chunk costs as much as hashing this.
 constexpr uint64_t kLeastCost = uint64_t{16} << 10;
 
@@ -58,15 +60,20 @@ Result<uint64_t> ArrayDigest::Run(uint64_t block) {
 
 Result<uint64_t> ArrayDigest::HashFixed(uint64_t first, uint64_t count, Sha256& sum) {
   const uint64_t item = reader_->spec().dtype.size();
-  if (item == 0) return uint64_t{0};
-  const uint64_t at_once = std::max<uint64_t>(1, kPieceBytes / item);
-  backends::Bytes buffer(std::min(at_once, count) * item);
+  const uint64_t begin = first * item;
+  const uint64_t end = begin + count * item;
+  // Elements in canonical form need not be whole.
+  const uint64_t unit = type_.is_plain() ? 1 : std::max<uint64_t>(item, 1);
+  if (unit > kMostElementBytes) {
+    return model::Limit("an element has more than {} bytes", kMostElementBytes);
+  }
+  const uint64_t at_once = std::max(kPieceBytes / unit, uint64_t{1}) * unit;
+  backends::Bytes buffer(std::min(at_once, end - begin));
   std::string canonical;
-  for (uint64_t done = 0; done < count; done += at_once) {
-    const uint64_t begin = (first + done) * item;
-    const auto piece = buffer.span().first(std::min(at_once, count - done) * item);
-    sweep_.Prepare(begin, begin + piece.size());
-    NDLFS_RETURN_IF_ERROR(reader_->Read(begin, piece));
+  for (uint64_t offset = begin; offset < end; offset += at_once) {
+    const auto piece = buffer.span().first(std::min(at_once, end - offset));
+    sweep_.Prepare(offset, offset + piece.size());
+    NDLFS_RETURN_IF_ERROR(reader_->Read(offset, piece));
     if (type_.is_plain()) {
       sum.Add(piece);
       continue;
@@ -75,8 +82,8 @@ Result<uint64_t> ArrayDigest::HashFixed(uint64_t first, uint64_t count, Sha256& 
     type_.AppendFixed(piece, canonical);
     sum.Add(backends::AsBytes(canonical));
   }
-  sweep_.Finish(first * item, (first + count) * item);
-  return count * item;
+  sweep_.Finish(begin, end);
+  return end - begin;
 }
 
 Result<uint64_t> ArrayDigest::HashVariable(uint64_t first, uint64_t count, Sha256& sum) const {

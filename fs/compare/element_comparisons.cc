@@ -12,6 +12,8 @@
 
 #include "backends/base/bytes.h"
 #include "backends/base/element_stream.h"
+#include "fs/compare/sha256.h"
+#include "fs/compare/short_text.h"
 #include "fs/view/elements/converted_elements.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/value.h"
@@ -27,21 +29,14 @@ using model::Result;
 using model::WideInt;
 
 constexpr uint64_t kPieceElements = 4096;
-constexpr size_t kLongestText = 60;
-
-std::string Shortened(std::string text) {
-  text = model::OneLine(text);
-  if (text.size() <= kLongestText) return text;
-  size_t end = kLongestText;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "...";
-}
+// Of a longer element only the digest is kept.
+constexpr size_t kLongElement = 4096;
 
 // An element for a person.
 std::string TextOfElement(const Datatype& type, ConstByteSpan element) {
   const auto value = type.is_fixed_size() ? model::DecodeElement(type, element)
                                           : backends::TakeElement(type, element);
-  return value ? Shortened(model::WriteFlow(*value, type)) : "?";
+  return value ? ShortText(model::WriteFlow(*value, type)) : "?";
 }
 
 // --- Numbers
@@ -257,18 +252,21 @@ class CanonicalComparison final : public ElementComparison {
       if (elements_a[i].canonical == elements_b[i].canonical) continue;
       ++found.count;
       if (found.first) continue;
-      found.first = {first + i,
-                     TextOfElement(a.spec().dtype, backends::AsBytes(elements_a[i].stored)),
-                     TextOfElement(b.spec().dtype, backends::AsBytes(elements_b[i].stored))};
+      found.first = {first + i, TextOf(a, elements_a[i]), TextOf(b, elements_b[i])};
     }
     return found;
   }
 
  private:
   struct Element {
-    std::string stored;
-    std::string canonical;
+    std::string stored;     // empty if it is long
+    std::string canonical;  // its digest if it is long
   };
+
+  static std::string TextOf(const ArrayReader& reader, const Element& element) {
+    if (element.stored.empty()) return "(long)";
+    return TextOfElement(reader.spec().dtype, backends::AsBytes(element.stored));
+  }
 
   static Result<std::vector<Element>> Load(const ArrayReader& reader, const CanonicalType& type,
                                            uint64_t first, uint64_t count) {
@@ -278,11 +276,15 @@ class CanonicalComparison final : public ElementComparison {
     Result<void> appended;
     NDLFS_RETURN_IF_ERROR(reader.Visit(first, count, [&](ConstByteSpan bytes) {
       Element& element = elements.emplace_back();
-      element.stored = backends::AsText(bytes);
+      if (bytes.size() <= kLongElement) element.stored = backends::AsText(bytes);
       if (is_fixed) {
         type.AppendFixed(bytes, element.canonical);
       } else {
         appended = type.AppendVariable(bytes, element.canonical);
+      }
+      if (element.canonical.size() > kLongElement) {
+        const Sha256Digest digest = Sha256Of(backends::AsBytes(element.canonical));
+        element.canonical = backends::AsText(digest);
       }
       return appended.has_value();
     }));

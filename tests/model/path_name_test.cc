@@ -59,6 +59,7 @@ TEST(EncodeFileNameTest, EscapesReservedNames) {
   EXPECT_EQ(EncodeFileName("thumbnail.png"), "%74humbnail.png");
   EXPECT_EQ(EncodeFileName("index.html"), "%69ndex.html");
   EXPECT_EQ(EncodeFileName("table.csv"), "%74able.csv");
+  EXPECT_EQ(EncodeFileName("SHA256SUMS"), "%53HA256SUMS");
   EXPECT_EQ(EncodeFileName(".error"), ".error");
   EXPECT_EQ(EncodeFileName("values"), "values");
   EXPECT_EQ(EncodeFileName("data.a/b"), "%64ata.a%2Fb");

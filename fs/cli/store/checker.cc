@@ -10,6 +10,7 @@
 #include "backends/format/source_notes.h"
 #include "backends/format/stored_chunks.h"
 #include "fs/cli/store/guarded.h"
+#include "fs/cli/store/read_limits.h"
 #include "fs/cli/store/store_argument.h"
 #include "model/path_name.h"
 
@@ -17,11 +18,6 @@ namespace ndlfs::fs {
 namespace {
 
 using model::ErrorCode;
-
-// Nobody asks twice for a chunk: room for what is being decoded, and for the
-// indexes of shards.
-constexpr uint64_t kCheckCacheSize = uint64_t{256} << 20;
-constexpr int kMaxDepth = 512;
 
 // Whether the names and links in a store, and not the system, are the cause.
 bool IsOfTheStore(int sys_errno) {
@@ -149,7 +145,7 @@ class Checker::Array final : public PartedWork {
 Checker::Checker(const Options& options, OnStore on_store)
     : options_(options),
       on_store_(std::move(on_store)),
-      cache_(kCheckCacheSize),
+      cache_(kReadCacheSize),
       queue_(options.threads) {}
 
 void Checker::Run(const Walk& walk, const std::function<void()>& tick) {
@@ -204,7 +200,7 @@ void Checker::AddObjects(const StorePtr& store, const backends::Hierarchy& hiera
 
 void Checker::AddChildren(const StorePtr& store, const backends::Hierarchy& hierarchy,
                           const std::string& path, int depth) {
-  if (depth >= kMaxDepth) {
+  if (depth >= kMaxGroupDepth) {
     return Note(store, path, model::Error(ErrorCode::kLimit, "groups nest too deep"));
   }
   const auto names = hierarchy.List(path);

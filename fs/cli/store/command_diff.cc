@@ -23,6 +23,7 @@
 #include "fs/cli/base/standard_output.h"
 #include "fs/cli/store/differ.h"
 #include "fs/cli/store/progress.h"
+#include "fs/cli/store/read_limits.h"
 #include "fs/cli/store/store_argument.h"
 #include "fs/cli/store/store_walk.h"
 #include "fs/serve/open_source.h"
@@ -37,8 +38,6 @@ constexpr int kEqual = 0;
 constexpr int kDifferent = 1;
 constexpr int kDiffTrouble = 2;
 constexpr int kDiffInterrupted = 128 + SIGINT;  // the status of shells for SIGINT
-
-constexpr uint64_t kDiffCacheSize = uint64_t{256} << 20;
 
 struct DiffArguments {
   std::string a;
@@ -139,7 +138,7 @@ class DiffRun {
       : arguments_(arguments),
         output_(output),
         spill_(arguments.mount_options.cache_dir, arguments.mount_options.cache_dir_size),
-        cache_(kDiffCacheSize, &spill_) {}
+        cache_(kReadCacheSize, &spill_) {}
 
   // False if nothing more has to be compared.
   bool Compare(const OpenedStore& a, const OpenedStore& b) {
@@ -208,7 +207,6 @@ Result<void> FindOnlyArray(const OpenedStore& other, OpenedStore& store) {
 }
 
 Result<void> CompareStores(const DiffArguments& arguments, DiffRun& run) {
-  DiffArguments first = arguments;
   auto a = OpenSide(arguments, true);
   auto b = OpenSide(arguments, false);
   if (!a) return model::Propagate(a.error());
@@ -299,6 +297,7 @@ Result<void> CompareDirectories(const DiffArguments& arguments, DiffOutput& outp
     return std::nullopt;
   };
   for (const auto& [path, found] : a) {
+    if (arguments.brief && output.differs()) return {};
     const auto partner = FindPartner(path, a, b);
     if (partner == b.end()) {
       output.AddStore(found.location, "only in the first");

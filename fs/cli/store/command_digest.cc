@@ -21,6 +21,7 @@
 #include "fs/cli/store/digester.h"
 #include "fs/cli/store/manifest.h"
 #include "fs/cli/store/progress.h"
+#include "fs/cli/store/read_limits.h"
 #include "fs/cli/store/store_argument.h"
 #include "fs/serve/open_source.h"
 
@@ -35,7 +36,6 @@ constexpr int kManifestDiffers = 1;
 constexpr int kDigestTrouble = 2;
 constexpr int kDigestInterrupted = 128 + SIGINT;  // the status of shells for SIGINT
 
-constexpr uint64_t kDigestCacheSize = uint64_t{256} << 20;
 constexpr std::string_view kManifestExtension = ".ndl-digest";
 
 struct DigestArguments {
@@ -184,7 +184,7 @@ Result<int> RunDigest(const DigestArguments& arguments, ProgressDisplay& display
   }
   cache::SpillSpace spill(arguments.mount_options.cache_dir,
                           arguments.mount_options.cache_dir_size);
-  cache::ChunkCache cache(kDigestCacheSize, &spill);
+  cache::ChunkCache cache(kReadCacheSize, &spill);
   Digester digester(cache, arguments.threads);
   const StopOnSignal stop(digester.queue());
   const auto digests = digester.Run(*store.hierarchy, store.object, [&] {

@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "fs/cli/store/guarded.h"
+#include "fs/cli/store/read_limits.h"
 #include "fs/compare/canonical_value.h"
+#include "fs/compare/short_text.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
 
@@ -21,17 +23,6 @@ namespace {
 using cache::ArrayReader;
 using model::Result;
 using NodePtr = std::shared_ptr<const backends::Node>;
-
-constexpr int kMostDepth = 512;
-constexpr size_t kLongestValue = 60;
-
-std::string Short(std::string text) {
-  text = model::OneLine(text);
-  if (text.size() <= kLongestValue) return text;
-  size_t end = kLongestValue;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "...";
-}
 
 std::string Both(const std::string& a, const std::string& b) {
   return fmt::format("{} | {}", a, b);
@@ -60,7 +51,7 @@ std::string PlaceOf(uint64_t at, const std::vector<uint64_t>& shape) {
 }
 
 std::string TextOf(const model::Attribute& attribute) {
-  return Short(model::WriteFlow(attribute.value, attribute.type));
+  return ShortText(model::WriteFlow(attribute.value, attribute.type));
 }
 
 // Two lists of names, merged in order: calls `visit` with each name and whether each has it.
@@ -109,19 +100,20 @@ class Differ::Array final : public PartedWork {
   uint64_t Run(uint64_t first, uint64_t count, const std::atomic<bool>& stopping) override {
     uint64_t done = 0;
     for (; done < count && !stopping; ++done) {
-      if (failed_) continue;  // one error is enough
+      if (failed_) return count;  // one error, or one difference, is enough
       const auto bytes = Guarded([&] { return difference_->Run(first + done); });
       if (bytes) {
         differ_.Count(*bytes);
         const bool is_enough =
             differ_.options_.stops_at_first && difference_->found().count != 0;
-        if (is_enough) failed_ = true;
+        if (is_enough && !failed_.exchange(true)) AddLines(difference_->found());
       } else if (!failed_.exchange(true)) {
         differ_.AddProblem(object_, bytes.error().message());
       }
     }
     return done;
   }
+  bool has_enough() const override { return failed_; }
   void Finish() override {
     AddLines(difference_->found());
     differ_.Finish(object_);
@@ -207,13 +199,13 @@ void Differ::CompareAttributes(const Pair& pair, const ObjectPtr& object) {
     if (of_a && of_b && CanonicalValue(*of_a) == CanonicalValue(*of_b)) continue;
     AddLine(
         object, "attribute",
-        fmt::format("{}: {}", Short(std::string(name)),
+        fmt::format("{}: {}", ShortText(std::string(name)),
                     Both(of_a ? TextOf(*of_a) : "(none)", of_b ? TextOf(*of_b) : "(none)")));
   }
 }
 
 void Differ::CompareMembers(const Pair& pair, const ObjectPtr& object, int depth) {
-  if (depth >= kMostDepth) {
+  if (depth >= kMaxGroupDepth) {
     AddProblem(object, "groups nest too deep");
     return Finish(object);
   }
@@ -274,7 +266,7 @@ void Differ::CompareArrays(const Pair& pair, const ObjectPtr& object) {
   const auto canonical_b = CanonicalType::Make(type_b);
   if (!canonical_a || !canonical_b || canonical_a->json() != canonical_b->json()) {
     AddLine(object, "type",
-            Both(Short(model::WriteFlow(type_a)), Short(model::WriteFlow(type_b))));
+            Both(ShortText(model::WriteFlow(type_a)), ShortText(model::WriteFlow(type_b))));
   }
   if (shape != other_shape) {
     AddLine(object, "shape",

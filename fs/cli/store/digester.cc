@@ -7,6 +7,7 @@
 
 #include "cache/array_reader.h"
 #include "fs/cli/store/guarded.h"
+#include "fs/cli/store/read_limits.h"
 #include "fs/compare/array_digest.h"
 #include "model/path_name.h"
 
@@ -15,7 +16,6 @@ namespace {
 
 using model::Result;
 
-constexpr int kMaxGroupDepth = 512;
 constexpr size_t kMostProblems = 1000;
 constexpr std::string_view kAttributesName = "//attributes";
 
@@ -67,7 +67,7 @@ class Digester::Array final : public PartedWork {
   uint64_t Run(uint64_t first, uint64_t count, const std::atomic<bool>& stopping) override {
     uint64_t done = 0;
     for (; done < count && !stopping; ++done) {
-      if (failed_) continue;  // one error is enough
+      if (failed_) return count;  // one error is enough
       const auto bytes = Guarded([&] { return digest_->Run(first + done); });
       if (bytes) {
         digester_.Count(*bytes);
@@ -77,6 +77,7 @@ class Digester::Array final : public PartedWork {
     }
     return done;
   }
+  bool has_enough() const override { return failed_; }
   void Finish() override {
     if (failed_) return;
     object_.member.digest = digest_->Finish();

@@ -82,7 +82,7 @@ bool PartQueue::TakeBatch(Batch& batch) {
   Item& item = queue_.front();
   const uint64_t left = item.work->part_count() - item.next;
   const uint64_t wanted = std::max<uint64_t>(1, kBatchCost / item.work->part_cost());
-  batch = {item, std::min(left, wanted)};
+  batch = {item, item.work->has_enough() ? left : std::min(left, wanted)};
   item.next += batch.count;
   ++working_;
   if (batch.count == left) queue_.pop_front();

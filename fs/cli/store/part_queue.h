@@ -25,6 +25,8 @@ class PartedWork {
   // Runs the parts [first, first + count), or fewer if `stopping` becomes true. Returns how
   // many.
   virtual uint64_t Run(uint64_t first, uint64_t count, const std::atomic<bool>& stopping) = 0;
+  // Whether the rest of the work can be left out: Run() returns at once from now on.
+  virtual bool has_enough() const { return false; }
   // Called once after the last part; not at all if the queue was stopped before.
   virtual void Finish() {}
 };
