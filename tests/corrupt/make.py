@@ -824,6 +824,12 @@ case("grib-of-4-billion-points.grib2", ArrayError(("chunks of 17179869180 bytes"
     lambda path: write(path, grib_of(
         grib_messages.grid(65535, 65537), grib_messages.field(np.zeros(0), bits=0).replace(
             struct.pack(">IBIH", 21, 5, 0, 0), struct.pack(">IB", 21, 5) + POINTS + bytes(2)))))
+# Units of billions of degrees: a part of a reduced grid goes around the earth 10^16 times.
+case("grib-of-many-turns.grib2", Shows(np.zeros(7, "f4"), path=GRIB_ARRAY))(
+    lambda path: write(path, grib_of(
+        grib_messages.section(3, struct.pack(
+            ">BIBBHB15xIIIIIIBIIIIB64H", 0, 7, 2, 1, 40, 6, 0xffffffff, 64, 0xfffffffe, 1, 80, 0x7fffffff, 0, 1 << 31 | 80,
+            0xffffffff, 0xffffffff, 32, 0, *[20] * 64)), grib_messages.field(np.zeros(7)))))
 # The message that encloses the other is none.
 case("grib-within-a-grib.grib2", Shows(GRID, path=GRIB_ARRAY))(
     lambda path: write(path, grib_of(field=grib_messages.section(4, MESSAGE))))

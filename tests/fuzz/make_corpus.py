@@ -351,6 +351,13 @@ def grib_files():
     yield "levels", one + grib_messages.message(values, level=100000) + one
     yield "interval", grib_messages.message(values, category=1, number=8, surface=1, hours=6, length=6)
     yield "packed", grib_messages.message(values, bits=4)
+    size = len(one)
+    yield "sidecar", one + grib_messages.message(values, level=100000) + grib_messages.message(values, hours=6) + (
+        b"\xfe1:0:d=2025010100:TMP:500 mb:anl:\n2:%d:d=2025010100:TMP:1000 mb:anl:\n"
+        b"3:%d:d=2025010100:TMP:500 mb:6 hour fcst:\n" % (size, 2 * size))
+    lines = (b'{"date": "20250101", "time": "0000", "step": "%d", "param": "t", "_offset": %d, "_length": %d}\n' %
+             (step, step // 6 * size, size) for step in (0, 6))
+    yield "index", one + grib_messages.message(values, hours=6) + b"\xfe" + b"".join(lines)
     yield "submessages", grib_messages.whole(
         grib_messages.IDENTIFICATION + grib_messages.grid(3, 2) + grib_messages.field(values, category=2, number=2) +
         grib_messages.field(values, category=2, number=3)) + b"\xfe1:0:d=2025010100:TMP:\n2:100:d=\n"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace ndlfs::backends::grib {
@@ -16,23 +17,38 @@ bool CopyFromBlock(uint64_t begin, const Bytes& block, uint64_t offset, ByteSpan
   return true;
 }
 
+// Makes one range of two that are close to each other; false if they are not.
+bool JoinRange(ByteRange& range, const ByteRange& next) {
+  constexpr uint64_t kNear = uint64_t{8} << 10, kMost = uint64_t{1} << 20;
+  const uint64_t end = range.offset + range.length, next_end = next.offset + next.length;
+  if (next.offset > end + kNear || next_end - range.offset > kMost) return false;
+  range.length = std::max(end, next_end) - range.offset;
+  return true;
+}
+
 }  // namespace
 
-void HeaderBytes::Fetch(const std::vector<uint64_t>& offsets) {
+void HeaderBytes::Fetch(std::vector<uint64_t> offsets) {
   constexpr size_t kTogether = 512;
-  for (size_t begin = 0; begin < offsets.size(); begin += kTogether) {
-    std::vector<ReadRequest> requests;
-    for (size_t i = begin; i < std::min(begin + kTogether, offsets.size()); ++i) {
-      // The end of the message before is read with it.
-      const uint64_t from = offsets[i] - std::min<uint64_t>(offsets[i], 4);
-      if (from >= size_) continue;
-      requests.push_back({"", {.range = {from, 2 * kUsual}}, 2 * kUsual});
-    }
-    auto values = store_.ReadMany(requests);
+  std::ranges::sort(offsets);
+  std::vector<ReadRequest> requests;
+  for (const uint64_t offset : offsets) {
+    // The end of the message before is read with it.
+    const ByteRange header = {offset - std::min<uint64_t>(offset, 4), 2 * kUsual};
+    if (header.offset >= size_) break;
+    if (!requests.empty() && JoinRange(requests.back().options.range, header)) continue;
+    requests.push_back({"", {.range = header}});
+  }
+  // From the end on: stores join reads that follow each other, and read what is between them.
+  // That is little beside chunks, and much beside headers.
+  std::ranges::reverse(requests);
+  const std::span<const ReadRequest> all = requests;
+  for (size_t begin = 0; begin < all.size(); begin += kTogether) {
+    const auto some = all.subspan(begin, std::min(kTogether, all.size() - begin));
+    auto values = store_.ReadMany(some);
     for (size_t i = 0; i < values.size(); ++i) {
       if (!values[i] || !*values[i]) continue;
-      fetched_.insert_or_assign(requests[i].options.range.offset,
-                                std::move((*values[i])->bytes));
+      fetched_.insert_or_assign(some[i].options.range.offset, std::move((*values[i])->bytes));
     }
   }
 }

@@ -21,7 +21,7 @@ class HeaderBytes {
   HeaderBytes(const Store& store, uint64_t size) : store_(store), size_(size) {}
 
   // Reads the headers at these places together. What cannot be read now is read later.
-  void Fetch(const std::vector<uint64_t>& offsets);
+  void Fetch(std::vector<uint64_t> offsets);
 
   // Messages of about so many bytes follow each other, and are read in sequence.
   void NoteMessageSize(uint64_t bytes) { message_size_ = bytes; }

@@ -64,7 +64,7 @@ Result<HeaderCheck::Lies> HeaderCheck::Compare(size_t begin, size_t end) const {
   for (size_t i = begin; i < end; ++i) {
     if (fields_[i].expected) offsets.push_back(fields_[i].offset);
   }
-  bytes.Fetch(offsets);
+  bytes.Fetch(std::move(offsets));
   GribReader reader = bytes.MakeReader();
   Lies lies;
   for (size_t i = begin; i < end; ++i) {

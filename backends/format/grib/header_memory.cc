@@ -40,7 +40,7 @@ KindSamples HeaderMemory::Find(const std::string& family) const {
 }
 
 void HeaderMemory::Keep(const std::string& family, KindSamples samples) {
-  constexpr size_t kMostFamilies = 8, kMostKinds = 20'000;
+  constexpr size_t kMostFamilies = 8, kMostKinds = 4'000;
   if (samples.size() > kMostKinds) return;
   auto kept = std::make_shared<const KindSamples>(std::move(samples));
   const model::MutexLock lock(mutex_);

@@ -21,7 +21,7 @@ constexpr uint64_t kRemoteSearch = uint64_t{16} << 20;
 constexpr uint64_t kLocalSearch = uint64_t{1} << 30;
 // How many bytes of headers are read for messages that turn out to be none, or broken. Such
 // messages may lie within each other, so that each costs as much as all that follow.
-constexpr uint64_t kMostInVain = uint64_t{256} << 20;
+constexpr uint64_t kMostInVain = uint64_t{64} << 20;
 
 // What is said of a message that begins at `end` or a little later, and is not all there.
 Result<void> FindTruncated(const Store& store, uint64_t end, uint64_t size, Indexer& indexer) {

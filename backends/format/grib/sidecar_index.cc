@@ -131,7 +131,7 @@ class SidecarIndexer {
   Result<bool> ReadHeaders(const std::vector<const MessageLines*>& messages) {
     std::vector<uint64_t> offsets;
     for (const MessageLines* message : messages) offsets.push_back(message->offset);
-    bytes_.Fetch(offsets);
+    bytes_.Fetch(std::move(offsets));
     GribReader reader = bytes_.MakeReader();
     for (const MessageLines* lines : messages) {
       auto message = reader.Parse(lines->offset, false);
