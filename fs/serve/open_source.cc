@@ -114,11 +114,9 @@ Result<backends::UrlRules> ReadRules(const RemoteAccess& access) {
     path += "/ndlfs/urls.yaml";
   }
   auto rules = backends::UrlRules::Read(path, home);
-  const bool may_lack = access.urls_file.empty() && !rules && rules.error().sys_errno() != 0;
-  if (may_lack &&
-      (rules.error().sys_errno() == ENOENT || rules.error().sys_errno() == ENOTDIR)) {
-    return backends::UrlRules();
-  }
+  const int reason = rules ? 0 : rules.error().sys_errno();
+  const bool is_missing = reason == ENOENT || reason == ENOTDIR;
+  if (is_missing && access.urls_file.empty()) return backends::UrlRules();
   return rules;
 }
 
@@ -127,17 +125,20 @@ Result<backends::UrlRules> ReadRules(const RemoteAccess& access) {
 Result<std::vector<backends::Url>> AllowedPrefixes(const RemoteAccess& access,
                                                    const backends::UrlRules& rules) {
   std::vector<backends::Url> prefixes;
-  for (const std::string& prefix : access.allow_urls) {
-    NDLFS_TRY(auto url, backends::ParseUrl(prefix), "--allow-urls");
+  const auto add = [&prefixes](backends::Url url) {
     if (backends::IsTopOfBucket(url)) url.path += '/';
     prefixes.push_back(std::move(url));
+  };
+  for (const std::string& prefix : access.allow_urls) {
+    NDLFS_TRY(auto url, backends::ParseUrl(prefix), "--allow-urls");
+    add(std::move(url));
   }
   for (const backends::UrlRule& rule : rules.all()) {
     const bool is_allowed =
         rule.allow || std::ranges::any_of(prefixes, [&](const backends::Url& prefix) {
           return backends::IsWithin(rule.prefix, prefix);
         });
-    if (is_allowed) prefixes.push_back(rule.prefix);
+    if (is_allowed) add(rule.prefix);
   }
   return prefixes;
 }

@@ -60,9 +60,9 @@ bool IsUrl(std::string_view text);
 // machine.
 std::string ShownUrl(std::string_view url);
 
-// Opens `url`, by its scheme (backends/store/schemes). Asks the server whether it exists, and so
-// starts a thread: do not call it before the process goes to the background. Errors: the URL or
-// an option is wrong, this build reads no such URLs, nothing is there (kIo, ENOENT), or the
+// Opens `url`, by its scheme (backends/store/schemes). Asks the server whether it exists, and
+// so starts a thread: do not call it before the process goes to the background. Errors: the URL
+// or an option is wrong, this build reads no such URLs, nothing is there (kIo, ENOENT), or the
 // server does not answer.
 model::Result<RemotePlace> OpenUrl(const std::string& url, const RemoteAccess& access);
 

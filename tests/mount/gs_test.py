@@ -46,10 +46,11 @@ class GsTestCase(harness.TestCase):
     def assert_reads(self, mount, expected, store="a.zarr"):
         numpy.testing.assert_array_equal(numpy.load(mount.join(store, "t", "data.npy")), expected)
 
-    def refused(self, *options, url="gs://bucket/a.zarr"):
+    def refused(self, *options, url="gs://bucket/a.zarr", endpoint=None, timeout=20):
         point = os.path.join(self.scratch, "point")
         os.makedirs(point, exist_ok=True)
-        result = harness.run(harness.BINARY, "mount", url, point, "--endpoint", self.stub.url, "--timeout=20", *options)
+        result = harness.run(harness.BINARY, "mount", url, point, "--endpoint", endpoint or self.stub.url,
+                             f"--timeout={timeout}", *options)
         self.assertNotEqual(result.returncode, 0)
         self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
         for secret in (SECRET, CLIENT_SECRET, REFRESH, "ya29"):
@@ -179,6 +180,12 @@ class CredentialsTest(GsTestCase):
         os.environ["GCE_METADATA_HOST"] = self.stub.url.removeprefix("http://")
         self.assert_reads(self.mount(), values())
         self.assertEqual(self.stub.tokens_given, 1)
+
+    def test_a_server_that_cannot_be_reached_is_named(self):
+        self.assertRegex(self.refused(endpoint="http://127.0.0.1:1", timeout=2), harness.NO_CONNECTION)
+        self.assertIn("Could not resolve host", self.refused(endpoint="http://host.invalid", timeout=2))
+        # The server has to answer for that, which takes longer where much else runs.
+        self.assertRegex(self.refused(endpoint=self.stub.url.replace("http:", "https:")), "SSL|TLS")
 
     def test_requester_pays_needs_a_project(self):
         self.stub.make_user(self.keys)

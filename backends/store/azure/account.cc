@@ -57,7 +57,7 @@ model::Result<void> SetHost(BlobPlace& place, std::string host) {
     return model::BadInput("{} is not a host of Azure, such as ACCOUNT.dfs.core.windows.net",
                            model::Quote(host));
   }
-  place.account = host.substr(0, dot);
+  place.account = AccountIn(host);
   place.endpoint = "https://" + host;
   return CheckAccount(place.account);
 }
@@ -162,6 +162,10 @@ model::Result<AccountSettings> ReadAccountSettings(const object::GetVariable& va
 model::Result<void> CheckAccount(std::string_view account) {
   if (account.size() >= 3 && account.size() <= 24 && IsName(account, "")) return {};
   return model::BadInput("{} is not the name of an account", model::Quote(account));
+}
+
+std::string AccountIn(std::string_view host) {
+  return std::string(IsBlobHost(host) ? host.substr(0, host.find('.')) : "");
 }
 
 std::string EndpointOf(std::string_view account) {

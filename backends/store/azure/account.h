@@ -12,8 +12,12 @@ namespace ndlfs::backends::azure {
 
 // Where some blobs are.
 struct BlobPlace {
-  std::string account;    // empty: the URL does not tell it
-  std::string endpoint;   // "https://ACCOUNT.blob.core.windows.net"; empty: not told
+  std::string account;   // empty: the URL does not tell it
+  std::string endpoint;  // The account in the name of a host of the Blob service; empty for
+                         // other hosts.
+  std::string AccountIn(std::string_view host);
+
+  // "https://ACCOUNT.blob.core.windows.net"; empty: not told
   std::string container;  // checked
   std::string prefix;     // without '/' at the ends
   std::string sas;        // the query of the URL; secret
@@ -44,6 +48,9 @@ model::Result<AccountSettings> ReadAccountSettings(const object::GetVariable& va
 
 // kBadInput if no account can have the name: it becomes part of a host's name.
 model::Result<void> CheckAccount(std::string_view account);
+
+// The account in the name of a host of the Blob service; empty for other hosts.
+std::string AccountIn(std::string_view host);
 
 // "https://ACCOUNT.blob.core.windows.net"
 std::string EndpointOf(std::string_view account);

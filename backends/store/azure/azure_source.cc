@@ -145,9 +145,11 @@ class Container final : public object::Bucket {
 // Completes what the URL does not tell.
 model::Result<void> FindServer(BlobPlace& place, const AzureOptions& options,
                                const AccountSettings& settings) {
-  if (place.account.empty()) {
+  if (place.account.empty() && options.account.empty()) {
     place.account = settings.account;
     place.endpoint = settings.endpoint;
+  } else if (place.account.empty()) {
+    place.account = options.account;
   }
   if (!options.endpoint.empty()) place.endpoint = options.endpoint;
   if (place.endpoint.empty()) {
@@ -159,6 +161,7 @@ model::Result<void> FindServer(BlobPlace& place, const AzureOptions& options,
     place.endpoint = EndpointOf(place.account);
   }
   NDLFS_TRY(place.endpoint, object::CheckEndpoint(place.endpoint));
+  if (place.account.empty()) place.account = AccountIn(ParseUrl(place.endpoint)->host);
   return {};
 }
 

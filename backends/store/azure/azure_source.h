@@ -13,6 +13,7 @@
 namespace ndlfs::backends::azure {
 
 struct AzureOptions {
+  std::string account = {};  // of a URL without one; empty: from the environment
   // The URL of the server; empty: as the URL, the connection string or the account tell. An
   // emulator has the account at the end of it.
   std::string endpoint = {};

@@ -100,8 +100,6 @@ std::string ListQuery(std::string_view folder, const PageStart& start, unsigned 
 
 model::Result<object::KeyPage> ParseBlobList(std::string_view document,
                                              std::string_view prefix) {
-  // A byte order mark comes first.
-  if (document.starts_with("\xEF\xBB\xBF")) document.remove_prefix(3);
   BlobListReader reader(prefix);
   NDLFS_RETURN_IF_ERROR(
       WalkXml(document, [&](const XmlElement& element) { return reader.Add(element); }));

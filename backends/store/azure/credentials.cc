@@ -216,6 +216,10 @@ model::Result<AzureCredentials> FindCredentials(const BlobPlace& place,
     return AzureCredentials{.tokens = object::MakeFileTokens(options.token_file)};
   }
   if (!place.sas.empty()) return OfSas(place.sas, "the query of the URL", options);
+  NDLFS_TRY(const auto sas_server, SasServer(options));
+  if (place.account.empty() && (!settings.key.empty() || !sas_server.empty())) {
+    return model::BadInput("AZURE_STORAGE_ACCOUNT must name the account");
+  }
   const bool is_own = settings.account.empty() || settings.account == place.account;
   if (is_own && !settings.key.empty()) {
     NDLFS_TRY(auto key, MakeSharedKey(place.account, settings.key));
@@ -224,7 +228,6 @@ model::Result<AzureCredentials> FindCredentials(const BlobPlace& place,
   if (is_own && !settings.sas.empty()) {
     return OfSas(settings.sas, "AZURE_STORAGE_SAS_TOKEN", options);
   }
-  NDLFS_TRY(const auto sas_server, SasServer(options));
   if (!sas_server.empty()) {
     const std::string url = sas_server + "/" + PercentEncode(place.account, false) + "/" +
                             PercentEncode(place.container, false);

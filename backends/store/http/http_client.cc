@@ -29,6 +29,9 @@ constexpr uint64_t kLarge = 128 << 10;
 constexpr milliseconds kLongestPause{5'000};
 // The name of a host may be wrong, and then nobody should wait for long.
 constexpr unsigned kMaxNameAttempts = 2;
+// Signatures hold for a minute at least.
+constexpr std::chrono::seconds kTargetHolds{30};
+constexpr size_t kMostTargets = 1 << 10;
 // Region, clock and credentials of S3, each with a question why.
 constexpr int kMaxCorrections = 6;
 
@@ -210,6 +213,11 @@ class HttpClient::Operation {
       return Fail(model::BadInput("{}: not http or https", url->ForMessages()).value());
     }
     origin_ = url_ = *std::move(url);
+    if (const auto target = KeptTarget()) {
+      url_ = *target;
+      redirects_ = 1;
+      has_kept_target_ = true;
+    }
     Try();
   }
 
@@ -336,8 +344,10 @@ class HttpClient::Operation {
         IsFollowed(status, location)) {
       return Redirect(location);
     }
-    if (RefusesRedirect(status)) {
+    if (RefusesRedirect(answer.response())) {
       asked_anew_ = true;
+      has_kept_target_ = false;
+      client_.NoteTarget(origin_.ToText(), std::nullopt);
       --attempts_;  // the server has answered
       url_ = origin_;
       redirects_ = 0;
@@ -357,6 +367,10 @@ class HttpClient::Operation {
     }
     auto response = answer.Finish();
     if (!response) return TryAgain(EIO, response.error().message());
+    if (request_->method == HttpMethod::kGet && redirects_ > 0 && response->is_success() &&
+        url_.origin() != origin_.origin()) {
+      client_.NoteTarget(origin_.ToText(), url_);
+    }
     response->url = url_.ToText();
     if (IsCorrected(*response)) return Begin();
     result_ = std::move(response);
@@ -364,8 +378,19 @@ class HttpClient::Operation {
 
   // Whether the URL that the server has sent us to is no longer valid, as a signed one is for a
   // time only. Once for a request, a new one is asked for.
-  bool RefusesRedirect(int status) const {
-    return redirects_ > 0 && !asked_anew_ && (status == 401 || status == 403);
+  bool RefusesRedirect(const HttpResponse& response) const {
+    if (redirects_ == 0 || asked_anew_) return false;
+    if (response.status == 401 || response.status == 403) return true;
+    // A kept one may be that of another version by now.
+    return has_kept_target_ && (response.status >= 300 || response.etag != request_->if_match);
+  }
+
+  // The same read of the same URL has led there a moment ago.
+  std::optional<Url> KeptTarget() const {
+    const bool names_version =
+        request_->method == HttpMethod::kGet && !request_->if_match.empty();
+    if (!names_version || !request_->follow_redirects) return std::nullopt;
+    return client_.FindTarget(origin_.ToText());
   }
 
   // Whether there is another request to send instead.
@@ -465,7 +490,8 @@ class HttpClient::Operation {
   bool knows_size_ = false;  // `left_` has the time for the bytes
   unsigned attempts_ = 0;
   unsigned redirects_ = 0;
-  bool asked_anew_ = false;    // after a redirect to a URL that was refused
+  bool asked_anew_ = false;  // after a redirect to a URL that was refused
+  bool has_kept_target_ = false;
   bool asks_for_all_ = false;  // although the request has a range
   std::shared_ptr<Exchange> exchange_;
   std::optional<Clock::time_point> pause_end_;
@@ -477,7 +503,7 @@ class HttpClient::Operation {
 };
 
 HttpClient::HttpClient(std::shared_ptr<HttpTransport> transport, HttpOptions options)
-    : transport_(std::move(transport)), options_(std::move(options)) {}
+    : transport_(std::move(transport)), options_(std::move(options)), targets_(kMostTargets) {}
 
 model::Result<HttpResponse> HttpClient::Send(const HttpRequest& request) const {
   return std::move(SendMany({&request, 1}).front());
@@ -519,6 +545,24 @@ std::vector<model::Result<HttpResponse>> HttpClient::SendMany(
 std::map<std::string, HttpEndpointStats> HttpClient::stats() const {
   const model::MutexLock lock(mutex_);
   return stats_;
+}
+
+std::optional<Url> HttpClient::FindTarget(const std::string& url) const {
+  const model::MutexLock lock(mutex_);
+  const Target* const target = targets_.Find(url);
+  if (target == nullptr || target->until < Clock::now()) return std::nullopt;
+  return target->url;
+}
+
+void HttpClient::NoteTarget(const std::string& url, const std::optional<Url>& target) const {
+  const model::MutexLock lock(mutex_);
+  if (!target) return targets_.Erase(url);
+  const Target* const known = targets_.Find(url);
+  const auto now = Clock::now();
+  // A read by a kept target must not make it hold for longer.
+  const bool is_kept = known != nullptr && known->until >= now;
+  if (is_kept && known->url.ToText() == target->ToText()) return;
+  targets_.Put(url, {*target, now + kTargetHolds});
 }
 
 void HttpClient::Note(const std::string& origin, const HttpEndpointStats& more) const {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "backends/store/http/http_message.h"
 #include "backends/store/http/http_transport.h"
 #include "backends/store/http/url.h"
+#include "model/bounded_map.h"
 #include "model/error.h"
 #include "model/mutex.h"
 
@@ -64,8 +66,10 @@ struct HttpEndpointStats {
 // A redirect is followed only to http or https, not from https to http, and only to the same
 // host and port, from port 80 to port 443 of that host with TLS, or to a URL that
 // HttpOptions::allow_urls names; a link-local address is never followed. Any other redirect is
-// an error. The target gets no credentials, but the query that the server gave it, which may be a
-// signature: if it is refused (401, 403), the server is asked once more.
+// an error. The target gets no credentials, but the query that the server gave it, which may be
+// a signature: if it is refused (401, 403), the server is asked once more. Reads of a version
+// (`if_match`) go to the target at once for half a minute, as it cannot give them another
+// version.
 class HttpClient {
  public:
   explicit HttpClient(std::shared_ptr<HttpTransport> transport, HttpOptions options = {});
@@ -90,7 +94,17 @@ class HttpClient {
   class Operation;
   class Exchange;
 
+  // Where a server has sent a request for a URL, with the signature that it has given.
+  struct Target {
+    Url url;
+    std::chrono::steady_clock::time_point until;
+  };
+
   void Note(const std::string& origin, const HttpEndpointStats& more) const EXCLUDES(mutex_);
+  std::optional<Url> FindTarget(const std::string& url) const EXCLUDES(mutex_);
+  // Keeps the target for a while; none: forgets it.
+  void NoteTarget(const std::string& url, const std::optional<Url>& target) const
+      EXCLUDES(mutex_);
 
   // Exchanges count their bytes here. They may outlive the client.
   const std::shared_ptr<std::atomic<uint64_t>> received_ =
@@ -99,6 +113,7 @@ class HttpClient {
   const HttpOptions options_;
   mutable model::Mutex mutex_;
   mutable std::map<std::string, HttpEndpointStats> stats_ GUARDED_BY(mutex_);
+  mutable model::BoundedMap<std::string, Target> targets_ GUARDED_BY(mutex_);
 };
 
 }  // namespace ndlfs::backends

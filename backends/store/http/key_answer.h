@@ -9,11 +9,11 @@
 //                                    Content-Length, else that of the body.
 // 200 to HEAD without a length,      Present. A GET tells the size.
 // with 0, or encoded
-// 400, 403, 405, 501 to HEAD         Nothing: a GET tells. S3: 405 and 501 alone.
+// 400, 403, 405, 501 to HEAD         Nothing: a GET tells. Buckets: 405 and 501 alone.
 // 200, 206: a page of HTML [1]       A page. Absent for a metadata document, and if the list
 //                                    of the directory lacks the name. Else an error.
 // 301, 302, 307, 308 to PATH/        A directory: there is no such file.
-// 404, 410                           Absent. S3: an error if the bucket is missing.
+// 404, 410                           Absent. Buckets: an error if the bucket is missing.
 // 403 [2]                            Refused. Absent if the list of the directory lacks the
 //                                    name, or if the server refuses absent files [3].
 //                                    Else EACCES.
@@ -24,21 +24,21 @@
 // Any other                          An error.
 //
 // [1] If the name does not end in .html, .htm or .xhtml.
-// [2] S3: with the code AccessDenied, or without a code. Other codes are about credentials.
+// [2] Buckets: with the code AccessDenied, or none (object/bucket.cc); Azure: ResourceNotFound.
 // [3] Buckets that may not be listed do: a metadata document of the store can be read now, and
 //     a name next to it which no file has is refused, too.
 //
 // Content-Encoding                   Meaning
 //
 // None, identity, aws-chunked        The bytes as they are.
-// gzip, x-gzip                       Decoded as a whole, up to 16 MiB. S3: of a metadata
+// gzip, x-gzip                       Decoded as a whole, up to 16 MiB. Buckets: of a metadata
 //                                    document alone; others are as stored, and so is their size
 //                                    in lists.
 // Any other                          An error.
 //
 // Validators                         Version                       Kept on disk
 //
-// A strong ETag                      ETag                          unless young
+// A strong ETag                      ETag (Google: generation)     unless young
 // An ETag without quotes             ETag, compared after reads    unless young
 // A weak ETag                        ETag and Last-Modified        if there is a Last-Modified
 //                                                                  that is not young

@@ -48,6 +48,7 @@ Opened OpenGoogle(const std::string& url, const RemoteSettings& settings, Remote
 Opened OpenAzure(const std::string& url, const RemoteSettings& settings, RemoteOptions options,
                  ClientPtr client) {
   azure::AzureOptions azure;
+  azure.account = settings.account;
   azure.endpoint = settings.endpoint;
   azure.signs = settings.signs;
   azure.token_file = settings.token_file;

@@ -20,6 +20,7 @@ struct RemoteSettings {
   bool signs = true;            // false: no credentials are looked for
   bool requester_pays = false;  // of a bucket
   std::string project = {};     // that pays (Google); empty: from the environment
+  std::string account = {};     // of a container (Azure); empty: from URL or environment
   std::string token_file = {};  // holds a bearer token; empty: none
   // A server that gives signatures for containers (Azure); empty: from the environment.
   std::string sas_server = {};

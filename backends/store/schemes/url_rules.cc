@@ -39,6 +39,7 @@ struct TextSetting {
 constexpr std::array kTexts = {TextSetting{"endpoint", &UrlRule::endpoint},
                                TextSetting{"region", &UrlRule::region},
                                TextSetting{"project", &UrlRule::project},
+                               TextSetting{"account", &UrlRule::account},
                                TextSetting{"token-file", &UrlRule::token_file, true},
                                TextSetting{"sas-server", &UrlRule::sas_server},
                                TextSetting{"ca-file", &UrlRule::ca_file, true}};
@@ -176,6 +177,7 @@ void UrlRule::ApplyTo(RemoteSettings& settings) const {
   set(settings.endpoint, endpoint);
   set(settings.region, region);
   set(settings.project, project);
+  set(settings.account, account);
   set(settings.token_file, token_file);
   set(settings.sas_server, sas_server);
   settings.signs &= !anonymous;

@@ -29,6 +29,7 @@ struct UrlRule {
   std::string endpoint = {};
   std::string region = {};
   std::string project = {};  // that pays
+  std::string account = {};
   std::string token_file = {};
   std::string sas_server = {};
   std::string ca_file = {};

@@ -169,6 +169,21 @@ TEST_F(AzureTest, TheAccountIsInTheHost) {
   EXPECT_THAT(Read(), AllOf(HasSubstr("neither AccountName"), Not(HasSubstr("hush"))));
 }
 
+TEST_F(AzureTest, TheAccountMayBeASetting) {
+  bucket_.Put("a", "text");
+  azure_.account = "other";
+  EXPECT_EQ(Read(), "text");
+  EXPECT_EQ(LastUrl(), "https://other.blob.core.windows.net/bucket/a");
+  variables_.clear();
+  azure_ = {};
+  azure_.endpoint = "https://third.blob.core.windows.net";
+  variables_["AZURE_STORAGE_KEY"] = "c2VjcmV0";
+  EXPECT_EQ(Read(), "text");
+  EXPECT_THAT(bucket_.sent().back().Find("Authorization"), StartsWith("SharedKey third:"));
+  azure_.endpoint = "https://example.org";
+  EXPECT_THAT(Read(), HasSubstr("AZURE_STORAGE_ACCOUNT must name the account"));
+}
+
 TEST_F(AzureTest, TheKeyOfAnotherAccountIsNotUsed) {
   bucket_.Put("a", "text");
   variables_["AZURE_STORAGE_KEY"] = "c2VjcmV0";

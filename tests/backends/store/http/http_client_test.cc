@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/fake_http.h"
@@ -368,6 +369,60 @@ TEST(HttpClientTest, ASignedTargetThatIsRefusedIsAskedForAnew) {
   EXPECT_EQ(refused->status, 403);
   EXPECT_EQ(UrlForMessages(refused->url), "https://store.example/x");
   EXPECT_EQ(server.sent().size(), 8u);
+}
+
+TEST(HttpClientTest, ReadsOfAVersionGoToTheKnownTargetAtOnce) {
+  HttpOptions options;
+  options.allow_urls = {ParseUrl("https://store.example/").value()};
+  std::string etag = "\"1\"";
+  std::string signature = "1";
+  const Server server(
+      [&](const Sent& sent) -> FakeAnswer {
+        if (sent.url == kUrl) {
+          return {302, {{"location", "https://store.example/x?sig=" + signature}}};
+        }
+        if (!sent.url.ends_with("sig=" + signature)) return {.status = 403};
+        return AnswerWith(sent, "text", etag);
+      },
+      options);
+  HttpRequest request;
+  request.if_match = etag;
+  auto requests = [&, seen = size_t{0}]() mutable {
+    return server.sent().size() - std::exchange(seen, server.sent().size());
+  };
+  EXPECT_EQ(server.Get(request)->body, "text");
+  EXPECT_EQ(requests(), 2u);
+  EXPECT_EQ(server.Get(request)->body, "text");
+  EXPECT_EQ(requests(), 1u);
+  EXPECT_EQ(server.Get()->body, "text") << "of any version";
+  EXPECT_EQ(requests(), 2u);
+  signature = "2";
+  EXPECT_EQ(server.Get(request)->body, "text") << "the kept one has ended";
+  EXPECT_EQ(requests(), 3u);
+  etag = "\"2\"";
+  EXPECT_EQ(server.Get(request)->status, 412);
+  EXPECT_EQ(requests(), 3u) << "the server may have another target for that version";
+}
+
+TEST(HttpClientTest, AKnownTargetWithAnotherVersionIsAskedForAnew) {
+  HttpOptions options;
+  options.allow_urls = {ParseUrl("https://store.example/").value()};
+  std::string version = "1";
+  const Server server(
+      [&](const Sent& sent) -> FakeAnswer {
+        if (sent.url == kUrl) return {302, {{"location", "https://store.example/" + version}}};
+        FakeAnswer answer = Value("text");  // whatever If-Match says
+        answer.headers.push_back({"etag", '"' + sent.url.substr(22) + '"'});
+        return answer;
+      },
+      options);
+  HttpRequest request;
+  request.if_match = "\"1\"";
+  EXPECT_EQ(server.Get(request)->etag, "\"1\"");
+  version = "2";
+  request.if_match = "\"2\"";
+  EXPECT_EQ(server.Get(request)->etag, "\"2\"");
+  EXPECT_EQ(server.sent().size(), 5u);
 }
 
 TEST(HttpClientTest, FollowsRedirectsToTlsOfTheSameHostAndToAllowedPorts) {
