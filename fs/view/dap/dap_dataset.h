@@ -7,7 +7,7 @@
 //   uint16, int32        Int32
 //   float32              Float32
 //   uint32, float64      Float64
-//   int64, uint64        Float64; a value that no double holds is an error when it is read
+//   int64, uint64        Float64; a value that no double holds is NaN
 //   text of fixed length String
 #pragma once
 
