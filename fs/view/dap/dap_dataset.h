@@ -43,8 +43,8 @@ struct DapVariable {
   std::string string_dimension = {};
   std::vector<backends::netcdf3::Attribute> attributes;
   classic::GroupArray array;
-  // The variables with the coordinates of the dimensions, if all dimensions have some: the
-  // variable is a Grid.
+  // The variables with the coordinates of the dimensions, if all dimensions have some, and no
+  // two the same: the variable is a Grid.
   std::vector<size_t> maps = {};
 
   bool is_grid() const { return !maps.empty(); }

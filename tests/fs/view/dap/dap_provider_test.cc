@@ -100,6 +100,14 @@ TEST_F(DapTest, StructureHasGridsWhereAllDimensionsHaveCoordinates) {
   EXPECT_TRUE(dds.starts_with("Dataset {\n"));
 }
 
+TEST_F(DapTest, ArrayWithADimensionTwiceIsNoGrid) {
+  model::Ndarray square;
+  square.shape = {{2, "/y"}, {2, "/y"}};
+  hierarchy_->AddArray("/square", square,
+                       Array(Datatype::Float64(), {2, 2}, Little({1., 2., 3., 4.})));
+  EXPECT_THAT(Read("data.dds"), HasSubstr("    Float64 square[y = 2][y = 2];\n"));
+}
+
 TEST_F(DapTest, AttributesAreQuoted) {
   EXPECT_THAT(Read("data.das"), HasSubstr("String title \"a \\\"b\\\"\";"));
   EXPECT_THAT(Read("data.das"), HasSubstr("    t {\n"));
