@@ -3,7 +3,6 @@
 // URLs of DAP 2: that of a dataset, with an extension that says what is wanted of it.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +18,9 @@ struct DapTarget {
   std::string description;          // for the field `Content-Description`: "dods-data"
 };
 
-// The dataset of a group is called like its folder, or like a netCDF file in it:
-// "/era5.zarr.dds" and "/era5.zarr/data.nc.dds" are the same. nullopt if the target has no such
-// extension.
-std::optional<DapTarget> FindDapTarget(const RequestTarget& target);
+// The places to look for it, one after the other: the dataset of a group is called like its
+// folder or, behind that, like a netCDF file in the folder: "/era5.zarr.dds" and
+// "/era5.zarr/data.nc.dds" are the same. Empty if the target has no such extension.
+std::vector<DapTarget> FindDapTargets(const RequestTarget& target);
 
 }  // namespace ndlfs::fs

@@ -25,6 +25,7 @@ constexpr unsigned kMoved = 301;
 constexpr unsigned kNotModified = 304;
 constexpr unsigned kUnauthorized = 401;
 constexpr unsigned kForbiddenDepth = 403;
+constexpr unsigned kAbsent = 404;
 constexpr unsigned kMethodNotAllowed = 405;
 constexpr unsigned kPreconditionFailed = 412;
 constexpr unsigned kMisdirected = 421;
@@ -226,15 +227,17 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
 }
 
 Result<TreeNodePtr> Site::FindNode(const RequestTarget& target) const {
-  const auto dap = FindDapTarget(target);
-  if (!dap) return FindNodeAt(root_, target.names);
+  const std::vector<DapTarget> places = FindDapTargets(target);
   // A file of that name in the source comes first.
-  if (target.query.empty()) {
-    auto found = FindNodeAt(root_, target.names);
-    if (found || found.error().code() != model::ErrorCode::kNotFound) return found;
+  auto found = places.empty() || target.query.empty()
+                   ? FindNodeAt(root_, target.names)
+                   : model::NotFound("{}", target.names.back());
+  for (const DapTarget& place : places) {
+    if (found || ErrorReply(found.error()).status != kAbsent) break;
+    const auto group = FindNodeAt(root_, place.folder);
+    found = group ? (*group)->Lookup(place.name) : model::Propagate(group.error());
   }
-  NDLFS_TRY(const auto group, FindNodeAt(root_, dap->folder));
-  return group->Lookup(dap->name);
+  return found;
 }
 
 Result<HttpReply> Site::AnswerDirectory(const HttpRequest& request,
@@ -305,9 +308,9 @@ Result<HttpReply> Site::AnswerFile(const HttpRequest& request, TreeNode& node) c
       break;
   }
   const std::string type = ContentTypeOf(request.target.names.back());
-  if (const auto dap = FindDapTarget(request.target)) {
+  if (const auto places = FindDapTargets(request.target); !places.empty()) {
     reply.fields.emplace_back("XDAP", "2.0");
-    reply.fields.emplace_back("Content-Description", dap->description);
+    reply.fields.emplace_back("Content-Description", places[0].description);
   }
   reply.file = opened.handle;
   if (opened.size_unknown) {

@@ -352,8 +352,13 @@ model::Result<TreeNodePtr> EntityFolder::FindByName(const EntityPtr& entity,
 
 model::Result<TreeNodePtr> EntityFolder::FindViewNode(const EntityPtr& entity,
                                                       std::string_view name) const {
-  constexpr size_t kMostBytes = 255;  // NAME_MAX; the kernel lets longer ones through
-  if (name.size() > kMostBytes) return IoError(ENAMETOOLONG, model::Quote(name));
+  // NAME_MAX; the kernel lets longer names through. A constraint of DAP comes out of a URL,
+  // which may be longer.
+  constexpr size_t kMostBytes = 255;
+  constexpr size_t kMostOfConstraint = size_t{32} << 10;
+  const bool is_constraint = name.ends_with("].dods") || name.ends_with("].dds");
+  if (name.size() > (is_constraint ? kMostOfConstraint : kMostBytes))
+    return IoError(ENAMETOOLONG, model::Quote(name));
   NDLFS_TRY(auto view, FindView(store_, entity, name));
   return MakeViewNode(context_, store_, entity, std::move(view));
 }

@@ -471,6 +471,8 @@ def make_all(top):
                         "cookie": ("http://example.org/data/", "bytes=-", "Sun, 06 Nov 1994 08:49:37 GMT", "localhost",
                                    "a=b; ndlfs-token=0123456789")}.items():
         put(top, "http_request_fuzz", name, "\n".join(lines).encode())
+    for number, text in enumerate(("t2m[0:2:10][3],time", "t2m.lat[0:4],a%20b", "x[18446744073709551615]")):
+        put(top, "dap_fuzz", str(number), text.encode())
     put(top, "ndl_fuzz", "group", b"%YAML 1.2\n---\nname: a\ngroups:\n- name: b\n  ndarrays:\n  - name: c\n    type: int32\n"
                                   b"    shape: [3]\n    value: [1, 2, 3]\n")
 

@@ -12,6 +12,7 @@ import urllib.parse
 import xml.etree.ElementTree
 
 import harness
+import netCDF4
 import numpy as np
 import zarr2 as zarr
 
@@ -439,6 +440,62 @@ class WebdavTest(ServeCase):
         request = b"PROPFIND / HTTP/1.1\r\nHost: localhost\r\nDepth: 0\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 1_000_000
         self.assertIn(server.status_of(request), {400, 413, None})
         self.assertEqual(server.ask("/", "MKCOL")[0], 405)
+
+
+class DapTest(ServeCase):
+    """DAP 2, as netCDF-C and the program ncdump read it."""
+
+    def setUp(self):
+        super().setUp()
+        group = zarr.open_group(self.path("d.zarr"), "w")
+        group.attrs["title"] = 'say "hi" \\'
+        for name, values in {"y": np.arange(3.), "x": np.arange(4, dtype="i8")}.items():
+            group.create_dataset(name, data=values).attrs["_ARRAY_DIMENSIONS"] = [name]
+        self.values = {"grid": np.arange(12, dtype="i2").reshape(3, 4), "u4": np.array([1, 2**32 - 1], "u4"),
+                       "i1": np.array([-128, 127], "i1"), "u1": np.array([0, 255], "u1"), "f2": np.array([0.5, -2], "f2"),
+                       "text": np.array(["ab", "c", "defgh"], "S5"), "scalar": np.array(7, "i2")}
+        for name, values in self.values.items():
+            group.create_dataset(name, data=values)
+        group["grid"].attrs["_ARRAY_DIMENSIONS"] = ["y", "x"]
+
+    def test_netcdf_reads_every_variable(self):
+        server = self.serve()
+        with netCDF4.Dataset(server.url + "d.zarr") as dataset:
+            dataset.set_auto_mask(False)
+            self.assertEqual(dataset.title, 'say "hi" \\')
+            self.assertEqual(set(dataset.variables), {"x", "y", *self.values})
+            for name, values in self.values.items():
+                if values.dtype.kind != "S":
+                    np.testing.assert_array_equal(dataset[name][...], values, name)
+            self.assertEqual([bytes(row).rstrip(b"\0") for row in dataset["text"][...]], self.values["text"].tolist())
+            np.testing.assert_array_equal(dataset["x"][...], np.arange(4))
+            np.testing.assert_array_equal(dataset["grid"][2, ::3], self.values["grid"][2, ::3])
+
+    def test_ncdump(self):
+        server = self.serve()
+        header = self.run_ok("ncdump", "-h", server.url + "d.zarr")
+        self.assertIn("short grid(y, x) ;", header)
+
+    def test_a_slice_reads_its_chunks_only(self):
+        zarr.open_group(self.path("d.zarr"), "a").create_dataset("b", data=VALUES, chunks=(16, 48))
+        harness.write(self.path("d.zarr", "b", "1.0"), b"no chunk")
+        server = self.serve()
+        status, fields, body = server.ask("/d.zarr.dods?b%5B0:32:32%5D%5B0:1:1%5D")
+        self.assertEqual((status, int(fields["Content-Length"])), (200, len(body)))
+        self.assertEqual(body.partition(b"Data:\n")[2],
+                         np.array([4, 4, *VALUES[[0, 32], :2].ravel()], ">i4").tobytes())
+        self.assertEqual((fields["Content-Description"], fields["XDAP"]), ("dods-data", "2.0"))
+        self.assertEqual(server.ask("/d.zarr.dods?b%5B16%5D%5B0%5D")[0], 500)
+
+    def test_questions_that_make_no_sense(self):
+        server = self.serve()
+        for query in ("nothing", "grid%5B0%5D", "grid%5B0%5D%5B9%5D", "grid&x>1", "f(x)", "%5B", ","):
+            self.assertEqual(server.ask("/d.zarr.dds?" + query)[0], 404, query)
+        self.assertEqual(server.ask("/none.dds")[0], 404)
+        self.assertEqual(server.ask("/dir.dds")[0], 404)
+        self.assertEqual(server.ask("/d.zarr.dds?" + ",".join(["scalar"] * 800))[0], 200)
+        self.assertEqual(server.get("/d.zarr/data.nc.das"), server.get("/d.zarr.das"))
+        self.assertEqual(server.get("/d.zarr/d.nc.das"), server.get("/d.zarr.das"))
 
 
 class MountOfServerTest(ServeCase):

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "fs/view/container/classic_arrays.h"
@@ -55,7 +56,9 @@ void FindMaps(DapDataset& dataset) {
       const auto found = coordinates.find(dimension.name);
       if (found != coordinates.end()) maps.push_back(found->second);
     }
+    // netCDF-C does not survive a Grid with the same map twice.
     const bool is_grid = maps.size() == variable.dimensions.size() && !maps.empty() &&
+                         std::set(maps.begin(), maps.end()).size() == maps.size() &&
                          variable.type != DapType::kString &&
                          !coordinates.contains(variable.name);
     if (is_grid) variable.maps = std::move(maps);

@@ -7,7 +7,7 @@
 //   uint16, int32        Int32
 //   float32              Float32
 //   uint32, float64      Float64
-//   int64, uint64        Float64; a value that no double holds is an error when it is read
+//   int64, uint64        Float64; a value that no double holds is NaN
 //   text of fixed length String
 #pragma once
 
@@ -43,8 +43,8 @@ struct DapVariable {
   std::string string_dimension = {};
   std::vector<backends::netcdf3::Attribute> attributes;
   classic::GroupArray array;
-  // The variables with the coordinates of the dimensions, if all dimensions have some: the
-  // variable is a Grid.
+  // The variables with the coordinates of the dimensions, if all dimensions have some, and no
+  // two the same: the variable is a Grid.
   std::vector<size_t> maps = {};
 
   bool is_grid() const { return !maps.empty(); }

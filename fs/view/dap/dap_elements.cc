@@ -38,40 +38,32 @@ int64_t Extend(uint64_t value, size_t bytes) {
 struct Encoding {
   uint64_t from = 1;  // bytes
   uint64_t to = 1;
-  Result<void> (*encode)(ConstByteSpan value, ByteSpan out) = nullptr;
+  void (*encode)(ConstByteSpan value, ByteSpan out) = nullptr;
 };
 
-Result<void> EncodeSigned(ConstByteSpan value, ByteSpan out) {
+void EncodeSigned(ConstByteSpan value, ByteSpan out) {
   PutBig(static_cast<uint64_t>(Extend(GetBig(value), value.size())), out);
-  return {};
 }
 
-Result<void> EncodeUnsigned(ConstByteSpan value, ByteSpan out) {
-  PutBig(GetBig(value), out);
-  return {};
-}
+void EncodeUnsigned(ConstByteSpan value, ByteSpan out) { PutBig(GetBig(value), out); }
 
 template <typename Integer>
-Result<void> EncodeDouble(ConstByteSpan value, ByteSpan out) {
+void EncodeDouble(ConstByteSpan value, ByteSpan out) {
   const auto integer = static_cast<Integer>(GetBig(value));
   const auto real = static_cast<double>(integer);
   // A number that is rounded up to this one is no such integer any more.
   constexpr auto kEnd = 2.0 * static_cast<double>(std::numeric_limits<Integer>::max() / 2 + 1);
   const bool is_exact = real < kEnd && static_cast<Integer>(real) == integer;
-  if (!is_exact) {
-    return model::Unsupported("DAP 2 has no type for the number {}", integer);
-  }
-  PutBig(std::bit_cast<uint64_t>(real), out);
-  return {};
+  PutBig(std::bit_cast<uint64_t>(is_exact ? real : std::numeric_limits<double>::quiet_NaN()),
+         out);
 }
 
 // Length, bytes, and zeros up to a multiple of four.
-Result<void> EncodeString(ConstByteSpan value, ByteSpan out) {
+void EncodeString(ConstByteSpan value, ByteSpan out) {
   constexpr size_t kLength = 4;
   PutBig(value.size(), out.first(kLength));
   std::ranges::copy(value, out.begin() + kLength);
   std::ranges::fill(out.subspan(kLength + value.size()), std::byte{0});
-  return {};
 }
 
 Encoding EncodingOf(Type type, uint64_t string_length) {
@@ -121,8 +113,7 @@ class DapElements final : public ElementSource {
       NDLFS_RETURN_IF_ERROR(
           values_->Read(first * encoding_.from, read, model::ByteOrder::kBig, hint));
       for (size_t i = 0; i < count; ++i) {
-        NDLFS_RETURN_IF_ERROR(
-            encoding_.encode(read.subspan(i * encoding_.from, encoding_.from), encoded.span()));
+        encoding_.encode(read.subspan(i * encoding_.from, encoding_.from), encoded.span());
         const size_t skipped = offset % to;
         const size_t copied = std::min<size_t>(to - skipped, out.size());
         std::memcpy(out.data(), encoded.data() + skipped, copied);

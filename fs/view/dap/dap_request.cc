@@ -2,6 +2,7 @@
 #include "fs/view/dap/dap_request.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -92,28 +93,48 @@ DapDeclaration Declare(const DapDataset& dataset, size_t index, const Selection&
   return out;
 }
 
-// Members of one Grid that are asked for one by one are one structure.
-void AddMember(std::vector<DapDeclaration>& out, size_t grid, DapMember member) {
-  const auto known = std::ranges::find_if(out, [&](const DapDeclaration& declaration) {
-    return declaration.kind == Kind::kStructure && declaration.variable == grid;
-  });
-  if (known == out.end()) {
-    out.push_back({Kind::kStructure, grid, {std::move(member)}});
-  } else {
-    known->members.push_back(std::move(member));
+// Declarations in the order of the dataset, as clients expect them, whatever the order of the
+// projections is. Of projections of the same elements the last one counts.
+class Declarations {
+ public:
+  explicit Declarations(const DapDataset& dataset) : dataset_(dataset) {}
+
+  void Add(size_t index, const Selection& selection) {
+    list_[index] = Declare(dataset_, index, selection);
   }
-}
+  // Members of one Grid that are asked for one by one are one structure.
+  void AddMember(size_t grid, DapMember member) {
+    const auto [known, is_new] =
+        list_.try_emplace(grid, DapDeclaration{Kind::kStructure, grid, {}});
+    DapDeclaration& declaration = known->second;
+    if (declaration.kind != Kind::kStructure) return;  // all of it is sent already
+    std::erase_if(declaration.members,
+                  [&](const DapMember& other) { return other.variable == member.variable; });
+    const auto place = [&](const DapMember& one) {
+      const std::vector<size_t>& maps = dataset_.variables[grid].maps;
+      return one.variable == grid ? -1 : std::ranges::find(maps, one.variable) - maps.begin();
+    };
+    declaration.members.push_back(std::move(member));
+    std::ranges::sort(declaration.members, {}, place);
+  }
+  std::vector<DapDeclaration> Take() {
+    std::vector<DapDeclaration> out;
+    for (auto& [index, declaration] : list_) out.push_back(std::move(declaration));
+    return out;
+  }
+
+ private:
+  const DapDataset& dataset_;
+  std::map<size_t, DapDeclaration> list_;
+};
 
 }  // namespace
 
 Result<std::vector<DapDeclaration>> ResolveConstraint(
     const DapDataset& dataset, const std::vector<DapProjection>& projections) {
-  std::vector<DapDeclaration> out;
-  if (projections.empty()) {
-    for (size_t i = 0; i < dataset.variables.size(); ++i) {
-      out.push_back(Declare(dataset, i, WholeOf(dataset.variables[i])));
-    }
-    return out;
+  Declarations out(dataset);
+  for (size_t i = 0; projections.empty() && i < dataset.variables.size(); ++i) {
+    out.Add(i, WholeOf(dataset.variables[i]));
   }
   const NameFinder names(dataset);
   for (const DapProjection& projection : projections) {
@@ -122,12 +143,12 @@ Result<std::vector<DapDeclaration>> ResolveConstraint(
     const size_t index = named->member.value_or(named->variable);
     NDLFS_TRY(Selection selection, SelectionOf(dataset.variables[index], projection.ranges));
     if (named->member) {
-      AddMember(out, named->variable, {index, std::move(selection)});
+      out.AddMember(named->variable, {index, std::move(selection)});
     } else {
-      out.push_back(Declare(dataset, index, selection));
+      out.Add(index, selection);
     }
   }
-  return out;
+  return out.Take();
 }
 
 }  // namespace ndlfs::fs

@@ -32,8 +32,8 @@ struct DapDeclaration {
   std::vector<DapMember> members;
 };
 
-// All variables if there are no projections. kNotFound if the dataset lacks a variable, or an
-// element of it.
+// All variables if there are no projections. The order is that of the dataset. kNotFound if the
+// dataset lacks a variable, or an element of it.
 model::Result<std::vector<DapDeclaration>> ResolveConstraint(
     const DapDataset& dataset, const std::vector<DapProjection>& projections);
 

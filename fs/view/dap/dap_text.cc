@@ -138,14 +138,12 @@ std::string WriteDas(const DapDataset& dataset) {
   for (const DapVariable& variable : dataset.variables) {
     out += "    " + variable.name + " {\n";
     WriteAttributes(out, variable.attributes);
-    // netCDF-C makes a dimension of the length of texts out of this.
+    // netCDF-C makes a dimension of the length of texts out of these.
     if (variable.type == DapType::kString) {
-      out += fmt::format("        DODS {{\n            Int32 strlen {};\n",
-                         variable.string_length);
+      out += fmt::format("        Int32 DODS.strlen {};\n", variable.string_length);
       if (!variable.string_dimension.empty()) {
-        out += "            String dimName \"" + variable.string_dimension + "\";\n";
+        out += "        String DODS.dimName \"" + variable.string_dimension + "\";\n";
       }
-      out += "        }\n";
     }
     out += "    }\n";
   }

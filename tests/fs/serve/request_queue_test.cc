@@ -117,6 +117,19 @@ TEST(RequestQueueTest, ReadsThatAreAskedForMeanwhileRunOnTheSameThread) {
   EXPECT_THAT(order, ElementsAre(1, 2));
 }
 
+TEST(RequestQueueTest, ThreadThatHasOtherThingsToDoRunsNoRequest) {
+  RequestQueue queue({.reads_at_once = 1, .only_on_own_threads = true});
+  const auto here = std::this_thread::get_id();
+  std::atomic<int> elsewhere = 0;
+  const auto note = [&] { elsewhere += std::this_thread::get_id() != here; };
+  const std::vector<FakePtr> requests = {Look(1, note), Read(1, note), Read(2, note)};
+  for (const FakePtr& request : requests) queue.Run(request);
+  for (const FakePtr& request : requests) {
+    WaitUntil([&] { return request->is_answered(); });
+  }
+  EXPECT_EQ(elsewhere, 3);
+}
+
 TEST(RequestQueueTest, UsersTakeTurns) {
   RequestQueue queue({.reads_at_once = 4, .shared = true});
   Blocker first(queue, 1);

@@ -46,6 +46,9 @@ Result<DapProjection> ParseProjection(std::string_view text) {
     return NotFound("functions are not supported: {}", Quote(text));
   DapProjection out;
   out.path = backends::PercentDecodeLeniently(text.substr(0, bracket));
+  if (text.substr(0, bracket).find(']') != text.npos) {
+    return NotFound("a ']' without a '[': {}", Quote(text));
+  }
   if (out.path.empty()) return NotFound("a projection without a name: {}", Quote(text));
   std::string_view rest = text.substr(bracket);
   while (!rest.empty()) {
