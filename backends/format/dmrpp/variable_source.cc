@@ -63,18 +63,18 @@ class ChunkedSource final : public VariableSource, public StoredChunks {
   Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
     uint64_t chunk = 0;
     for (size_t d = 0; d < index.size(); ++d) chunk = chunk * spec_.grid.counts()[d] + index[d];
-    const auto found = std::ranges::equal_range(parts_, chunk, {}, &PlacedPart::chunk);
-    if (found.empty() && has_fill_) return ChunkLocation::Absent();
-    if (found.empty()) {
+    auto part = std::ranges::lower_bound(parts_, chunk, {}, &PlacedPart::chunk);
+    if (part == parts_.end() || part->chunk != chunk) {
+      if (has_fill_) return ChunkLocation::Absent();
       return model::Unsupported(
           "the chunk [{}] is not stored, and the document does not tell the fill value exactly",
           fmt::join(index, ", "));
     }
-    NDLFS_TRY(ChunkLocation location, PlaceIn(*files_, found.front().part.file));
-    for (const PlacedPart& placed : found) {
-      location.pieces.push_back({placed.part.offset, placed.part.bytes});
+    NDLFS_TRY(ChunkLocation location, PlaceIn(*files_, part->part.file));
+    location.skip_codecs = part->part.filter_mask;
+    for (; part != parts_.end() && part->chunk == chunk; ++part) {
+      location.pieces.push_back({part->part.offset, part->part.bytes});
     }
-    location.skip_codecs = found.front().part.filter_mask;
     return location;
   }
 
