@@ -186,8 +186,9 @@ Result<Datatype> TextType(const Variable& variable) {
   } else {
     const auto& stored = std::get<ChunkList>(variable.data);
     const bool is_one_text = variable.dimensions.empty() && stored.parts.size() == 1;
-    if (!is_one_text)
+    if (!is_one_text) {
       return model::Unsupported("the document does not tell the length of texts");
+    }
     length = stored.parts.front().bytes;
     if (MayBeReference(length)) {
       return model::Unsupported(
@@ -220,11 +221,6 @@ Result<std::vector<std::string>> OrderFilters(const Document& document,
 }
 
 // --- Chunks
-
-struct Codecs {
-  CodecChain chain;
-  uint64_t item = 0;  // bytes of a stored element
-};
 
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeFilter(std::string_view name,
                                                             const ChunkForm& form) {
