@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "backends/detection.h"
 #include "backends/format/dmrpp/dmrpp.h"
 #include "tests/fuzz/read_hierarchy.h"
 #include "tests/support/memory_source.h"
@@ -23,8 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   source->Put("a", file);
   source->Put("b.bin", file);
   source->Put("a.dmrpp", input.substr(0, end));
-  const auto opened = backends::OpenDetected(backends::DmrppFormat(), source, "a.dmrpp",
-                                             {.max_chunk_size = uint64_t{1} << 20});
+  const auto opened =
+      backends::DmrppFormat().Open(source, "a.dmrpp", {.max_chunk_size = uint64_t{1} << 20});
   if (opened) fuzz::HierarchyReader(**opened).Visit();
   return 0;
 }

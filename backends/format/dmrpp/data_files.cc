@@ -51,8 +51,8 @@ std::optional<ValueInfo> DataFiles::Look() const {
 }
 
 // The file that the document stands next to: it has its name, without ".dmrpp".
-Result<DataFiles::Place> DataFiles::LocateNeighbour(std::string_view ending,
-                                                    std::string_view name) const {
+Result<StoreKey> DataFiles::LocateNeighbour(std::string_view ending,
+                                            std::string_view name) const {
   if (!HasExtension(path_, kExtension)) {
     return model::Unsupported("the document names no data file, and is not called {}",
                               kExtension);
@@ -62,30 +62,32 @@ Result<DataFiles::Place> DataFiles::LocateNeighbour(std::string_view ending,
   if (!name.empty() && FileNameOf(name) != FileNameOf(path)) {
     return model::Unsupported("the data file {}", model::Quote(name));
   }
-  return Place{source_->OpenFile(path, Follow::kYes), ""};
+  return StoreKey{source_->OpenFile(path, Follow::kYes), ""};
 }
 
 // A name may lead to a place of the machine that the document was made on. Then the file next
 // to the document is the one that it is about, if it has that name.
-Result<DataFiles::Place> DataFiles::Locate(const std::string& name) const {
+Result<StoreKey> DataFiles::Locate(const std::string& name) const {
   if (name.empty() || name == kDataUrl) return LocateNeighbour("", "");
   if (name == kMissingUrl) return LocateNeighbour(kMissingEnding, "");
-  if (kerchunk::IsRemote(name)) {
-    auto found = kerchunk::FindRemote(*source_, name);
-    if (found) return Place{std::move(found->store), std::move(found->key)};
-    if (auto neighbour = LocateNeighbour("", name)) return neighbour;
-    return model::Propagate(std::move(found).error());
-  }
+  auto found =
+      kerchunk::IsRemote(name) ? kerchunk::FindRemote(*source_, name) : LocateLocal(name);
+  if (found) return found;
+  auto neighbour = LocateNeighbour("", name);
+  return neighbour ? std::move(neighbour) : std::move(found);
+}
+
+Result<StoreKey> DataFiles::LocateLocal(const std::string& name) const {
   auto path = kerchunk::ResolveLocalUrl(*source_, path_, name);
-  if (path && source_->IsFile(*path)) return Place{source_->OpenFile(*path, Follow::kYes), ""};
-  if (auto neighbour = LocateNeighbour("", name)) return neighbour;
-  if (path) return model::NotFound("the data file {} is not there", model::Quote(name));
-  NDLFS_TRY(auto outside, kerchunk::FindOutside(*source_, name, std::move(path).error()));
-  return Place{std::move(outside.store), std::move(outside.key)};
+  if (!path) return kerchunk::FindOutside(*source_, name, std::move(path).error());
+  if (!source_->IsFile(*path)) {
+    return model::NotFound("the data file {} is not there", model::Quote(name));
+  }
+  return StoreKey{source_->OpenFile(*path, Follow::kYes), ""};
 }
 
 Result<DataFiles::File> DataFiles::Open(const std::string& name) const {
-  NDLFS_TRY(Place place, Locate(name));
+  NDLFS_TRY(StoreKey place, Locate(name));
   File file{std::move(place.store), std::move(place.key), {}};
   std::array<std::byte, kHdf5Signature.size()> head = {};
   const auto reserve = [&](uint64_t) -> Result<ByteSpan> { return ByteSpan(head); };

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/store/chunk_table.h"
 #include "backends/store/source.h"
 #include "backends/store/store.h"
+#include "backends/store/url_opener.h"
 #include "model/error.h"
 #include "model/mutex.h"
 
@@ -42,12 +42,9 @@ class DataFiles {
   std::optional<ValueInfo> Look() const;
 
  private:
-  struct Place {
-    std::shared_ptr<const Store> store;
-    std::string key;
-  };
-  model::Result<Place> Locate(const std::string& name) const;
-  model::Result<Place> LocateNeighbour(std::string_view ending, std::string_view name) const;
+  model::Result<StoreKey> Locate(const std::string& name) const;
+  model::Result<StoreKey> LocateLocal(const std::string& name) const;
+  model::Result<StoreKey> LocateNeighbour(std::string_view ending, std::string_view name) const;
   model::Result<File> Open(const std::string& name) const;
   model::Result<void> CheckTime(const File& file) const;
 

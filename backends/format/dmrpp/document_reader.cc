@@ -4,7 +4,9 @@
 // say is collected for each depth, until the element around them ends and takes it.
 #include <algorithm>
 #include <array>
-#include <set>
+#include <initializer_list>
+#include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 

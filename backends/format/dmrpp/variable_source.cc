@@ -63,18 +63,18 @@ class ChunkedSource final : public VariableSource, public StoredChunks {
   Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
     uint64_t chunk = 0;
     for (size_t d = 0; d < index.size(); ++d) chunk = chunk * spec_.grid.counts()[d] + index[d];
-    const auto found = std::ranges::equal_range(parts_, chunk, {}, &PlacedPart::chunk);
-    if (found.empty() && has_fill_) return ChunkLocation::Absent();
-    if (found.empty()) {
+    auto part = std::ranges::lower_bound(parts_, chunk, {}, &PlacedPart::chunk);
+    if (part == parts_.end() || part->chunk != chunk) {
+      if (has_fill_) return ChunkLocation::Absent();
       return model::Unsupported(
           "the chunk [{}] is not stored, and the document does not tell the fill value exactly",
           fmt::join(index, ", "));
     }
-    NDLFS_TRY(ChunkLocation location, PlaceIn(*files_, found.front().part.file));
-    for (const PlacedPart& placed : found) {
-      location.pieces.push_back({placed.part.offset, placed.part.bytes});
+    NDLFS_TRY(ChunkLocation location, PlaceIn(*files_, part->part.file));
+    location.skip_codecs = part->part.filter_mask;
+    for (; part != parts_.end() && part->chunk == chunk; ++part) {
+      location.pieces.push_back({part->part.offset, part->part.bytes});
     }
-    location.skip_codecs = found.front().part.filter_mask;
     return location;
   }
 
@@ -186,8 +186,9 @@ Result<Datatype> TextType(const Variable& variable) {
   } else {
     const auto& stored = std::get<ChunkList>(variable.data);
     const bool is_one_text = variable.dimensions.empty() && stored.parts.size() == 1;
-    if (!is_one_text)
+    if (!is_one_text) {
       return model::Unsupported("the document does not tell the length of texts");
+    }
     length = stored.parts.front().bytes;
     if (MayBeReference(length)) {
       return model::Unsupported(
@@ -220,11 +221,6 @@ Result<std::vector<std::string>> OrderFilters(const Document& document,
 }
 
 // --- Chunks
-
-struct Codecs {
-  CodecChain chain;
-  uint64_t item = 0;  // bytes of a stored element
-};
 
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeFilter(std::string_view name,
                                                             const ChunkForm& form) {
