@@ -16,6 +16,7 @@
 #include "backends/format/netcdf3/netcdf3.h"
 #include "backends/format/npy/npy.h"
 #include "backends/format/npy/npz.h"
+#include "backends/format/precomputed/precomputed.h"
 #include "backends/format/tiff/tiff.h"
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/format/zip/zarr_zip.h"
@@ -28,14 +29,15 @@ namespace ndlfs::backends {
 // else.
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
-      &KerchunkFormat(), &ZarrFormat(),    &N5Format(),       &NpyFormat(),  &NpzFormat(),
-      &ZarrZipFormat(),  &NetCdf3Format(), &FitsFormat(),     &NrrdFormat(), &MetaImageFormat(),
-      &NiftiFormat(),    &NcmlFormat(),    &IcechunkFormat(), &TiffFormat(), &MrcFormat(),
+      &KerchunkFormat(), &ZarrFormat(),     &N5Format(),        &PrecomputedFormat(),
+      &NpyFormat(),      &NpzFormat(),      &ZarrZipFormat(),   &NetCdf3Format(),
+      &FitsFormat(),     &NrrdFormat(),     &MetaImageFormat(), &NiftiFormat(),
+      &NcmlFormat(),     &IcechunkFormat(), &TiffFormat(),      &MrcFormat(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif
-      &GribFormat(),     &EnviFormat(),    &GradsFormat(),    &BovFormat(),  &MitgcmFormat(),
-      &NdlFormat(),      &DmrppFormat(),
+      &GribFormat(),     &EnviFormat(),     &GradsFormat(),     &BovFormat(),
+      &MitgcmFormat(),   &NdlFormat(),      &DmrppFormat(),
   };
   return formats;
 }

@@ -906,12 +906,52 @@ for _name, _content, _words in (
         ("mrc-mode-that-does-not-exist.mrc", mrc_of(w4=99), ("MODE: 99",)),
         ("mrc-axes-that-are-twice.mrc", mrc_of(w18=1), ("no axes",)),
         ("mrc-extended-header-of-less-than-nothing.mrc", mrc_of(w24=-1), ("NSYMBT",)),
-        ("mrc-volumes-of-half-a-section.mrc", mrc_of(w3=3, w10=2, w23=401), ("no whole number",)),
-        ("mrc-sizes-that-overflow.mrc", mrc_of(w1=0x7FFFFFFF, w2=0x7FFFFFFF, w3=0x7FFFFFFF), ("more data than any file has",))):
+        ("mrc-volumes-of-half-a-section.mrc", mrc_of(w3=3, w10=2, w23=401), ("no whole number",))):
     case(_name, StoreError(_words))(lambda path, content=_content: write(path, content))
-case("mrc-shorter-than-its-sizes.mrc", ArrayError(("the header needs",), path="mrc-shorter-than-its-sizes"))(
-    lambda path: write(path, mrc_of(w3=2)))
+for _name, _content, _words in (
+        ("mrc-sizes-that-overflow.mrc", mrc_of(w1=0x7FFFFFFF, w2=0x7FFFFFFF, w3=0x7FFFFFFF), ("more data than any file has",)),
+        ("mrc-shorter-than-its-sizes.mrc", mrc_of(w3=2), ("the header needs",))):
+    case(_name, ArrayError(_words, path=_name[:-4]))(lambda path, content=_content: write(path, content))
 case("mrc-whole.mrc", Shows(VALUES.astype("f4").reshape(1, 128, 128), path="mrc-whole"))(lambda path: write(path, mrc_of()))
+
+
+# Precomputed volumes -----------------------------------------------------------------------------------------------
+
+def volume(path, data=None, shard=None, **changes):
+    """VALUES as 128 x 32 x 4 voxels in four chunks along z; `changes` are members of the scale."""
+    scale = {"key": "1_1_1", "size": [128, 32, 4], "chunk_sizes": [[128, 32, 1]], "resolution": [1, 1, 1],
+             "encoding": "raw", "voxel_offset": [0, 0, 0], **changes}
+    write(os.path.join(path, "info"), json.dumps({
+        "@type": "neuroglancer_multiscale_volume", "data_type": "int32", "num_channels": 1, "type": "image", "scales": [scale]}))
+    for i in range(CHUNKS):
+        chunk = (data or {}).get(i, VALUES[i * COUNT:(i + 1) * COUNT].tobytes())
+        write(os.path.join(path, "1_1_1", f"0-128_0-32_{i}-{i + 1}"), chunk)
+    if shard is not None:
+        write(os.path.join(path, "1_1_1", "0.shard"), shard)
+
+
+SHARDED = {"@type": "neuroglancer_uint64_sharded_v1", "hash": "identity", "preshift_bits": 0, "minishard_bits": 0, "shard_bits": 0}
+for _name, _changes, _words in (
+        ("precomputed-key-that-climbs-out", {"key": "../secret"}, ("key", "no path below the volume")),
+        ("precomputed-size-of-nothing", {"size": [128, 0, 1]}, ("size",)),
+        ("precomputed-shards-of-too-many-bits", {"sharding": {**SHARDED, "minishard_bits": 64}}, ("bits are too many",)),
+        ("precomputed-offset-that-is-no-integer", {"voxel_offset": [0.5, 0, 0]}, ("voxel_offset",))):
+    case(_name, StoreError(_words))(lambda path, changes=_changes: volume(path, **changes))
+for _name, _changes, _words in (
+        ("precomputed-sizes-that-overflow", {"size": [1 << 60, 1 << 60, 1]}, ("too many elements",)),
+        ("precomputed-chunks-of-a-terabyte", {"size": [1 << 20, 1 << 20, 1], "chunk_sizes": [[1 << 19, 1 << 19, 1]]}, ("chunks of",)),
+        ("precomputed-encoding-that-is-unknown", {"encoding": "fractal"}, ("fractal",))):
+    case(_name, ArrayError(_words, path="1_1_1"))(lambda path, changes=_changes: volume(path, **changes))
+case("precomputed-chunk-that-is-short", BadChunks({1: ("100",)}, path="1_1_1"))(
+    lambda path: volume(path, data={1: bytes(100)}))
+case("precomputed-chunk-that-is-no-gzip", BadChunks({2: ("gzip",)}, path="1_1_1"))(
+    lambda path: (volume(path), os.rename(os.path.join(path, "1_1_1", "0-128_0-32_2-3"),
+                                          os.path.join(path, "1_1_1", "0-128_0-32_2-3.gz"))))
+case("precomputed-shard-whose-index-is-behind-its-end", BadChunks({i: ("index of a minishard",) for i in range(4)}, path="1_1_1"))(
+    lambda path: volume(path, sharding=SHARDED, shard=struct.pack("<QQ", 1 << 40, (1 << 40) + 24)))
+case("precomputed-shard-whose-index-ends-before-it-begins", BadChunks({i: ("from 9 to 8",) for i in range(4)}, path="1_1_1"))(
+    lambda path: volume(path, sharding=SHARDED, shard=struct.pack("<QQ", 9, 8)))
+case("precomputed-whole", Shows(VALUES.reshape(4, 32, 128), path="1_1_1"))(volume)
 
 
 # ZIP ---------------------------------------------------------------------------------------------------------------

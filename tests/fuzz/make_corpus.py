@@ -399,7 +399,28 @@ def mrc_seeds():
     yield "stack", bytes(header) + bytes(8) + bytes(range(96))
 
 
+def precomputed_seeds():
+    def info(size, kind="uint8", **more):
+        scale = {"key": "k", "size": size, "chunk_sizes": [[4, 4, 4]], "resolution": [1, 1, 1], "encoding": "raw", **more}
+        return json.dumps({"data_type": kind, "num_channels": 1, "scales": [scale]}).encode() + b"\xff"
+
+    sharding = {"@type": "neuroglancer_uint64_sharded_v1", "hash": "identity", "preshift_bits": 0, "minishard_bits": 0,
+                "shard_bits": 0}
+    yield "raw", info([4, 4, 4]) + bytes(range(64))
+    yield "gzip", info([8, 4, 4]) + gzip.compress(bytes(range(64)))
+    index = struct.pack("<6Q", 0, 1, 0, 0, 64, 64)
+    shard = struct.pack("<QQ", 128, 128 + len(index)) + bytes(range(128)) + index
+    yield "shard", info([8, 4, 4], sharding=sharding) + shard
+    packed = gzip.compress(index)
+    shard = struct.pack("<QQ", 128, 128 + len(packed)) + bytes(range(128)) + packed
+    yield "gzip-shard", info([8, 4, 4], sharding={**sharding, "minishard_index_encoding": "gzip"}) + shard
+    block = {"encoding": "compressed_segmentation", "compressed_segmentation_block_size": [4, 4, 4]}
+    yield "labels", info([4, 4, 4], "uint32", **block) + struct.pack("<7I", 1, 4 | 1 << 24, 2, 0x55555555, 0xAAAAAAAA, 7, 9)
+
+
 def make_all(top):
+    for name, content in precomputed_seeds():
+        put(top, "precomputed_fuzz", name, content)
     for name, content in mrc_seeds():
         put(top, "mrc_fuzz", name, content)
     for name, content in tiff_seeds():

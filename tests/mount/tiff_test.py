@@ -93,6 +93,32 @@ class TiffTest(harness.SourceTestCase):
         with harness.Mount(self.source) as mounted:
             np.testing.assert_array_equal(np.load(mounted.join("stack.tif", "image", "data.npy")), stack)
 
+    def test_pyramid_of_ome(self):
+        planes = np.arange(2 * 3 * 32 * 48, dtype="u1").reshape(2, 3, 32, 48)
+        with tifffile.TiffWriter(os.path.join(self.source, "a.ome.tif"), ome=True) as file:
+            file.write(planes, subifds=1, photometric="minisblack", tile=(16, 16), metadata={
+                "axes": "ZCYX", "PhysicalSizeX": 0.5, "PhysicalSizeY": 0.5, "Channel": {"Name": ["a", "b", "c"]}})
+            file.write(planes[..., ::2, ::2], subfiletype=1, photometric="minisblack", tile=(16, 16))
+        with harness.Mount(self.source) as mounted:
+            folder = mounted.join("a.ome.tif")
+            np.testing.assert_array_equal(np.load(os.path.join(folder, "image", "data.npy")), planes.transpose(1, 0, 2, 3))
+            np.testing.assert_array_equal(np.load(os.path.join(folder, "overviews", "1", "data.npy")),
+                                          planes.transpose(1, 0, 2, 3)[..., ::2, ::2])
+            np.testing.assert_array_equal(np.load(os.path.join(folder, "x", "data.npy"))[:3], [0, 0.5, 1])
+
+    def test_series_joins_along_the_dates_of_its_names(self):
+        for day in 3, 1, 2:
+            self.put(f"2020010{day}.tif", tiff_files.image(SCENE + day, 10, **tiff_files.PLACE))
+        document = os.path.join(self.source, "series.ndl.yaml")
+        files = [os.path.join(self.source, f"2020010{day}.tif") for day in (1, 2, 3)]
+        self.run_ok(harness.BINARY, "join", *files, "--along", "time", "-o", document)
+        with harness.Mount(self.source) as mounted:
+            folder = mounted.join("series.ndl.yaml")
+            np.testing.assert_array_equal(np.load(os.path.join(folder, "image", "data.npy")),
+                                          [SCENE + 1, SCENE + 2, SCENE + 3])
+            np.testing.assert_array_equal(np.diff(np.load(os.path.join(folder, "time", "data.npy"))), [86400, 86400])
+            np.testing.assert_array_equal(np.load(os.path.join(folder, "x", "data.npy")), 500005 + 10 * np.arange(30))
+
     def test_damaged_strip_is_an_error_and_others_are_read(self):
         scene = np.arange(1 << 15, dtype="<u2").reshape(512, 64)  # two strips of 32 KiB
         content = bytearray(tiff_files.image(scene, 256, zlib.compress, t259=(3, [8])))

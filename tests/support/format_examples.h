@@ -370,6 +370,16 @@ inline void PutMrc(MemorySource& source) {
              MrcHeader({{1, kExampleExtent / 2}, {2, 1}, {3, 2}, {4, 2}}) + ExampleElements());
 }
 
+inline void PutPrecomputed(MemorySource& source) {
+  source.Put(
+      "a.precomputed/info",
+      R"({"@type": "neuroglancer_multiscale_volume", "data_type": "int32", )"
+      R"("num_channels": 1, "type": "image", "scales": [{"key": "a", "size": [512, 256, 1], )"
+      R"("chunk_sizes": [[512, 128, 1]], "resolution": [1, 1, 1], "encoding": "raw"}]})");
+  source.Put("a.precomputed/a/0-512_0-128_0-1", ExampleChunk(0));
+  source.Put("a.precomputed/a/0-512_128-256_0-1", ExampleChunk(1));
+}
+
 inline FormatExample HeaderExample(const char* format, const char* path,
                                    void (*put)(MemorySource&)) {
   FormatExample example{format, path, put, path};
@@ -394,6 +404,10 @@ inline std::vector<FormatExample> FormatExamples() {
   tiff.array = "image";
   FormatExample mrc = HeaderExample("MRC", "a.mrc", &PutMrc);
   mrc.type = "float32";
+  FormatExample precomputed{"Precomputed", "a.precomputed", &PutPrecomputed,
+                            "a.precomputed/info"};
+  precomputed.has_subgroup = false;
+  precomputed.coordinates = {"x", "y", "z"};
   return {
       {"Zarr", "v2.zarr", &PutZarr2, "v2.zarr/.zgroup"},
       {"Zarr", "v3.zarr", &PutZarr3, "v3.zarr/zarr.json"},
@@ -420,6 +434,7 @@ inline std::vector<FormatExample> FormatExamples() {
       grib,
       tiff,
       mrc,
+      precomputed,
       mitgcm,
       HeaderExample("FITS", "a.fits", &PutFits),
       HeaderExample("NIfTI", "a.nii", &PutNifti),

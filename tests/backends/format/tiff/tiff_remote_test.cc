@@ -57,7 +57,8 @@ TEST(TiffRemoteTest, DescriptionCostsOneRequestAndEachTileAnother) {
   EXPECT_EQ(server.transport()->sent().size(), 2u);
   EXPECT_THAT(test::ReadChunk(*overview->source, {1, 1}, indexes),
               test::IsOkAnd(std::string(256, 64 + 5)));
-  EXPECT_EQ(server.transport()->sent().size(), 3u);
+  // A store behind a server may have read a little more than the first tile.
+  EXPECT_LE(server.transport()->sent().size(), 3u);
 }
 
 // 16 bytes a tile, twice 8,192 tiles: the lists are not in the first 64 KiB.
@@ -85,10 +86,11 @@ TEST(TiffRemoteTest, LongListsAreReadInPartsWhenTheyAreNeeded) {
   test::PlainIndexCache indexes;
   EXPECT_THAT(test::ReadChunk(*image->source, {kTiles - 1, 0}, indexes),
               test::IsOkAnd(std::string(256, 'a')));
-  EXPECT_EQ(server.transport()->sent().size(), before + 3) << "two lists and the tile";
+  const size_t after = server.transport()->sent().size();
+  EXPECT_LE(after, before + 3) << "two lists and the tile";
   EXPECT_THAT(test::ReadChunk(*image->source, {kTiles - 2, 0}, indexes),
               test::IsOkAnd(std::string(256, '\0')));
-  EXPECT_EQ(server.transport()->sent().size(), before + 3);
+  EXPECT_EQ(server.transport()->sent().size(), after);
 }
 
 }  // namespace
