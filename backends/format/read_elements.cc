@@ -82,6 +82,32 @@ void ForEachRun(const ArraySpec& spec, const std::vector<uint64_t>& index,
   }
 }
 
+// The encoded bytes of a chunk, at most `most`; nullopt if it is absent.
+Result<std::optional<Bytes>> Fetch(const ChunkLocation& location, uint64_t most) {
+  if (location.inline_bytes) return Bytes::Copy(location.inline_bytes->span());
+  if (!location.store || location.pieces.empty()) return std::nullopt;
+  std::vector<std::byte> all;
+  std::optional<Generation> version = location.if_match;
+  for (const ByteRange& piece : location.pieces) {
+    const bool is_open = piece.length == ByteRange::kToEnd;
+    if (!is_open && piece.length > most - all.size()) {
+      return model::Corrupt("more encoded bytes than the {} of any sound chunk", most);
+    }
+    NDLFS_TRY(const auto value, location.store->Get(location.key, most - all.size(),
+                                                    {.range = piece, .if_match = version}));
+    if (!value && location.must_exist) return model::Corrupt("its data are not there");
+    if (!value && version) return model::Stale("its data are gone");
+    if (!value) return std::nullopt;
+    if (!is_open && value->bytes.size() != piece.length) {
+      return model::Corrupt("bytes {} + {} lie beyond the end at {}", piece.offset,
+                            piece.length, value->info.size);
+    }
+    version = value->info.generation;
+    all.insert(all.end(), value->bytes.span().begin(), value->bytes.span().end());
+  }
+  return Bytes::Copy(all);
+}
+
 class Reading {
  public:
   Reading(const ArraySource& source, ByteSpan out)
@@ -96,10 +122,22 @@ class Reading {
     const auto size = CheckedProduct(shape, item_);
     if (!size || *size > max_bytes) return model::Limit("a chunk is too large");
     NDLFS_TRY(const ChunkLocation location, source_.Locate(index, indexes_));
-    return Decoded(location, shape, *size);
+    NDLFS_TRY(Bytes chunk,
+              backends::ReadChunk(spec_.codecs, location, shape, spec_.max_chunk_bytes));
+    if (chunk.empty() && !location.generate) return Filled(*size);
+    if (chunk.size() == *size) return chunk;
+    return model::Corrupt("{} bytes instead of {}", chunk.size(), *size);
   }
 
  private:
+  Bytes Filled(uint64_t size) const {
+    Bytes chunk(size);
+    for (size_t at = 0; at < size; ++at) {
+      chunk.data()[at] = spec_.fill.empty() ? std::byte{0} : spec_.fill[at % spec_.fill.size()];
+    }
+    return chunk;
+  }
+
   Result<void> ReadChunk(const std::vector<uint64_t>& index) {
     NDLFS_TRY(const Bytes chunk, DecodeChunk(index, spec_.max_chunk_bytes));
     const std::vector<uint64_t> shape = spec_.grid.ChunkShape(index);
@@ -109,54 +147,11 @@ class Reading {
     return {};
   }
 
-  Result<Bytes> Decoded(const ChunkLocation& location, const std::vector<uint64_t>& shape,
-                        uint64_t size) {
-    if (location.generate) {
-      NDLFS_TRY(Bytes chunk, location.generate(spec_.max_chunk_bytes));
-      if (chunk.size() != size) {
-        return model::Corrupt("{} bytes instead of {}", chunk.size(), size);
-      }
-      return chunk;
-    }
-    NDLFS_TRY(const auto encoded, Encoded(location, spec_.codecs.MaxEncodedSize(shape)));
-    Bytes chunk(size);
-    if (!encoded) {
-      for (size_t at = 0; at < size; ++at) {
-        chunk.data()[at] =
-            spec_.fill.empty() ? std::byte{0} : spec_.fill[at % spec_.fill.size()];
-      }
-      return chunk;
-    }
-    NDLFS_RETURN_IF_ERROR(spec_.codecs.Decode(encoded->span(), shape, chunk.span(), scratch_,
-                                              location.skip_codecs));
-    return chunk;
-  }
-
-  // nullopt: the chunk is absent.
-  static Result<std::optional<Bytes>> Encoded(const ChunkLocation& location, uint64_t limit) {
-    if (location.inline_bytes) return Bytes::Copy(location.inline_bytes->span());
-    if (!location.store || location.pieces.empty()) return std::nullopt;
-    std::vector<std::byte> all;
-    std::optional<Generation> version = location.if_match;
-    for (const ByteRange& piece : location.pieces) {
-      const ReadOptions options{.range = piece, .from_end = false, .if_match = version};
-      NDLFS_TRY(const auto value,
-                location.store->Get(location.key, limit - std::min<uint64_t>(limit, all.size()),
-                                    options));
-      if (!value && location.must_exist) return model::Corrupt("its data are not there");
-      if (!value) return std::nullopt;
-      version = value->info.generation;
-      all.insert(all.end(), value->bytes.span().begin(), value->bytes.span().end());
-    }
-    return Bytes::Copy(all);
-  }
-
   const ArraySource& source_;
   const ArraySpec& spec_;
   const size_t item_;
   const ByteSpan out_;
   OneArrayIndexes indexes_;
-  Scratch scratch_;
 };
 
 Result<void> ReadInto(const ArraySource& source, ByteSpan out);
@@ -227,6 +222,20 @@ Result<void> ReadVariableTexts(const ArraySource& source, std::vector<std::strin
 }
 
 }  // namespace
+
+Result<Bytes> ReadChunk(const CodecChain& codecs, const ChunkLocation& location,
+                        const std::vector<uint64_t>& shape, uint64_t limit) {
+  if (location.generate) return location.generate(limit);
+  const auto size = CheckedProduct(shape, codecs.dtype().size());
+  if (!size) return model::Internal("a chunk of more than 2^64 bytes");
+  NDLFS_TRY(const auto encoded, Fetch(location, codecs.MaxEncodedSize(shape)));
+  if (!encoded) return Bytes();
+  Bytes decoded(*size);
+  Scratch scratch;
+  NDLFS_RETURN_IF_ERROR(
+      codecs.Decode(encoded->span(), shape, decoded.span(), scratch, location.skip_codecs));
+  return decoded;
+}
 
 Result<std::vector<std::string>> ReadTexts(const ArraySource& source, uint64_t max_count) {
   const ArraySpec& spec = source.spec();

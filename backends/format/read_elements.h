@@ -6,10 +6,17 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
+#include "backends/codec/codec_chain.h"
 #include "backends/format/array_source.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
+
+// One chunk of `shape`, fetched from `location` by this thread, and decoded by `codecs`. Empty
+// if it is absent. An element stream, which only ChunkLocation::generate makes, has `limit`
+// bytes at most. Errors do not name the store. Caches nothing.
+model::Result<Bytes> ReadChunk(const CodecChain& codecs, const ChunkLocation& location,
+                               const std::vector<uint64_t>& shape, uint64_t limit);
 
 // All elements of a small array, in C order and little-endian: coordinates that a format
 // compares before it shows an array. Elements must be of fixed size. kLimit for more than

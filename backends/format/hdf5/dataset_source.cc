@@ -8,9 +8,10 @@
 #include "backends/base/checked.h"
 #include "backends/codec/registry.h"
 #include "backends/format/block_shape.h"
-#include "backends/format/hdf5/chunk_reader.h"
 #include "backends/format/hdf5/external_store.h"
 #include "backends/format/hdf5/padded_source.h"
+#include "backends/format/hdf5/partial_chunk.h"
+#include "backends/format/read_elements.h"
 #include "backends/format/source_notes.h"
 #include "backends/format/text_codec.h"
 
@@ -180,6 +181,7 @@ class ChunkedSource final : public DatasetSource {
     codecs.filters.insert(codecs.filters.begin(),
                           MakeShortChunkCodec(BytesToLastElement(index)));
     location.skip_codecs <<= 1;  // all but the new one
+    location.must_exist = true;
     return [form, codecs = std::move(codecs),
             location = std::move(location)](uint64_t limit) -> Result<Bytes> {
       NDLFS_TRY(const CodecChain chain, codecs.MakeChain(form));

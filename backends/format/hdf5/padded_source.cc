@@ -8,7 +8,8 @@
 
 #include "backends/base/checked.h"
 #include "backends/base/element_stream.h"
-#include "backends/format/hdf5/chunk_reader.h"
+#include "backends/format/hdf5/partial_chunk.h"
+#include "backends/format/read_elements.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
@@ -75,6 +76,7 @@ class PaddedSource final : public ArraySource {
     ChunkLocation complete;
     complete.store = location.store;
     complete.key = location.key;
+    location.must_exist = true;
     complete.generate = [stored = stored_, type = spec_.dtype, fill = spec_.fill,
                          location = std::move(location), part = std::move(part),
                          shape = std::move(shape)](uint64_t limit) -> Result<Bytes> {

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads chunks that take more work than fetching and decoding: those that a writer ended early,
-// and those that are shown larger than they are stored.
+// Chunks that take more work than fetching and decoding: those that a writer ended early, and
+// those that are shown larger than they are stored.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "backends/base/bytes.h"
-#include "backends/codec/codec_chain.h"
-#include "backends/format/array_source.h"
+#include "backends/codec/codec.h"
+#include "model/datatype.h"
 #include "model/error.h"
 
 namespace ndlfs::backends::hdf5 {
-
-// Fetches the chunk of `shape` at `location`, and decodes it by `codecs`. Empty if it is
-// absent. Errors do not name the store. An element stream has `limit` bytes at most.
-model::Result<Bytes> ReadChunk(const CodecChain& codecs, const ChunkLocation& location,
-                               const std::vector<uint64_t>& shape, uint64_t limit);
 
 // The part of a chunk that is stored.
 struct StoredPart {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/format/hdf5/chunk_reader.h"
+#include "backends/format/hdf5/partial_chunk.h"
 
 #include <algorithm>
 #include <cstring>
@@ -35,34 +35,6 @@ class ShortChunkCodec final : public BytesToBytesCodec {
  private:
   const uint64_t least_bytes_;
 };
-
-// The encoded bytes, no more than a chunk can have.
-Result<Bytes> Fetch(const ChunkLocation& location, uint64_t most) {
-  NDLFS_TRY(const auto available, location.store->Size(location.key));
-  if (!available) return model::NotFound("the file is gone");
-  uint64_t total = 0;
-  for (const ByteRange& piece : location.pieces) {
-    const auto end = CheckedAdd(piece.offset, piece.length);
-    if (!end || *end > *available) {
-      return model::Corrupt("bytes {} + {} lie beyond the end at {}", piece.offset,
-                            piece.length, *available);
-    }
-    total += piece.length;  // below 2^63 each: files are
-    if (total > most) {
-      return model::Corrupt("{} encoded bytes, more than the {} of any sound chunk", total,
-                            most);
-    }
-  }
-  Bytes encoded(total);
-  ByteSpan out = encoded.span();
-  for (const ByteRange& piece : location.pieces) {
-    NDLFS_TRY(const auto got,
-              location.store->ReadInto(location.key, piece.offset, out.first(piece.length)));
-    if (got != piece.length) return model::Corrupt("it was cut short while being read");
-    out = out.subspan(piece.length);
-  }
-  return encoded;
-}
 
 // Copies of `element` one after the other; empty: zeros.
 void Fill(ConstByteSpan element, ByteSpan out) {
@@ -160,20 +132,6 @@ Result<Bytes> CompleteVariable(const model::Datatype& type, const StoredPart& pa
 }
 
 }  // namespace
-
-model::Result<Bytes> ReadChunk(const CodecChain& codecs, const ChunkLocation& location,
-                               const std::vector<uint64_t>& shape, uint64_t limit) {
-  if (location.absent()) return Bytes();
-  if (location.generate) return location.generate(limit);
-  const auto size = CheckedProduct(shape, codecs.dtype().size());
-  if (!size) return model::Internal("a chunk of more than 2^64 bytes");
-  NDLFS_TRY(const Bytes encoded, Fetch(location, codecs.MaxEncodedSize(shape)));
-  Bytes decoded(*size);
-  Scratch scratch;
-  NDLFS_RETURN_IF_ERROR(
-      codecs.Decode(encoded.span(), shape, decoded.span(), scratch, location.skip_codecs));
-  return decoded;
-}
 
 model::Result<Bytes> CompleteChunk(const model::Datatype& type, const StoredPart& part,
                                    const std::vector<uint64_t>& shape,
