@@ -12,6 +12,8 @@ import numcodecs
 import numpy as np
 import zarr2 as zarr
 
+import icechunk_writer
+
 PAIRS = int(os.environ.get("NDLFS_PAIRS", "160"))
 
 
@@ -188,6 +190,18 @@ class DiffTest(DiffTestCase):
         with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
             caught = next(line for line in file if line.startswith("SigCgt"))
         return int(caught.split()[1], 16) >> (signal.SIGINT - 1) & 1
+
+    def test_versions_of_a_repository(self):
+        repository = icechunk_writer.Repository(self.path("r"))
+        first = np.arange(40, dtype="<i4").reshape(10, 4)
+        repository.tags["v1"] = repository.commit(first, 3)
+        repository.commit(first * 2, 3)
+        expected = "  values      39 of 40 differ, first at [0, 1]: 1 | 2"
+        store = self.path("r")
+        self.assertIn(expected, self.diff(store, store, "--ref", "tag=v1", "--ref-b", "branch=main"))
+        self.assertEqual(self.diff(store, store, "--ref", "tag=v1", status=0), [])
+        mount = self.mount(self.source)
+        self.assertIn(expected, self.diff(mount.join("r/.versions/tags/v1"), mount.join("r")))
 
     def test_folders_of_a_mount(self):
         mount = self.mount(self.source)

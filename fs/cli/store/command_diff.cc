@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -182,11 +183,7 @@ RemoteAccess AccessOf(const DiffArguments& arguments, bool is_first) {
 }
 
 Result<OpenedStore> OpenSide(const DiffArguments& arguments, bool is_first) {
-  const std::string& name = is_first ? arguments.a : arguments.b;
-  NDLFS_TRY(const OpenedStore named, OpenStore(name, AccessOf(arguments, is_first)));
-  NDLFS_TRY(OpenedStore store, FollowLinks(named, arguments.path));
-  store.where = name;
-  return store;
+  return OpenStore(is_first ? arguments.a : arguments.b, AccessOf(arguments, is_first));
 }
 
 bool IsArray(const OpenedStore& store) {
@@ -206,33 +203,35 @@ Result<void> FindOnlyArray(const OpenedStore& other, OpenedStore& store) {
   return {};
 }
 
-Result<void> CompareStores(const DiffArguments& arguments, DiffRun& run) {
-  auto a = OpenSide(arguments, true);
-  auto b = OpenSide(arguments, false);
-  if (!a) return model::Propagate(a.error());
-  if (!b) return model::Propagate(b.error());
-  // PATH is one of the other store, if this store is a single array.
+// If `store` does not have the object at PATH but `other` does, and `store` is a single array:
+// chooses that array.
+void UseSingleArray(const OpenedStore& other, OpenedStore& store) {
+  OpenedStore top = store;
+  top.object = "/";
+  const bool is_there = store.hierarchy->Load(store.object).has_value();
+  const bool is_in_other = other.hierarchy->Load(other.object).has_value();
+  if (!is_there && is_in_other && IsArray(top)) store = std::move(top);
+}
+
+Result<void> CompareStores(const DiffArguments& arguments, const OpenedStore& named_a,
+                           const OpenedStore& named_b, DiffRun& run) {
+  NDLFS_TRY(OpenedStore a, FollowLinks(named_a, arguments.path));
+  NDLFS_TRY(OpenedStore b, FollowLinks(named_b, arguments.path));
+  a.where = named_a.where;
+  b.where = named_b.where;
   if (!arguments.path.empty()) {
-    const auto use_top = [](const OpenedStore& other, OpenedStore& store) {
-      OpenedStore top = store;
-      top.object = "/";
-      if (!store.hierarchy->Load(store.object) && other.hierarchy->Load(other.object) &&
-          IsArray(top)) {
-        store.object = "/";
-      }
-    };
-    use_top(*b, *a);
-    use_top(*a, *b);
+    UseSingleArray(b, a);
+    UseSingleArray(a, b);
   }
-  for (const OpenedStore* store : {&*a, &*b}) {
+  for (const OpenedStore* store : {&a, &b}) {
     const auto node = store->hierarchy->Load(store->object);
     if (!node && node.error().code() == model::ErrorCode::kNotFound) {
       return model::Propagate(WithNearestName(node.error(), *store), store->where);
     }
   }
-  NDLFS_RETURN_IF_ERROR(FindOnlyArray(*a, *b));
-  NDLFS_RETURN_IF_ERROR(FindOnlyArray(*b, *a));
-  run.Compare(*a, *b);
+  NDLFS_RETURN_IF_ERROR(FindOnlyArray(a, b));
+  NDLFS_RETURN_IF_ERROR(FindOnlyArray(b, a));
+  run.Compare(a, b);
   return {};
 }
 
@@ -263,24 +262,39 @@ std::string WithoutExtension(const std::string& path) {
   return has_extension ? path.substr(0, dot) : path;
 }
 
-// The store of `stores` that has the name `path`, or else the only one that has this name with
-// another extension, if `path` is in turn the only one in `others` for which that holds.
-FoundStores::const_iterator FindPartner(const std::string& path, const FoundStores& others,
-                                        const FoundStores& stores) {
-  const auto same = stores.find(path);
-  if (same != stores.end()) return same;
-  const auto like = [stem = WithoutExtension(path)](const FoundStores& in,
-                                                    const FoundStores& not_in) {
-    auto only = in.end();
-    size_t count = 0;
-    for (auto it = in.begin(); it != in.end(); ++it) {
-      if (WithoutExtension(it->first) != stem || not_in.contains(it->first)) continue;
-      only = it;
-      ++count;
+// One of them is null for a store that only one directory has.
+struct StorePair {
+  const FoundStore* a = nullptr;
+  const FoundStore* b = nullptr;
+};
+
+// Stores with the same path; and of the others those that are, in each of the directories, the
+// only one of their name without extension.
+std::vector<StorePair> PairStores(const FoundStores& a, const FoundStores& b) {
+  std::map<std::string,
+           std::pair<std::vector<const FoundStore*>, std::vector<const FoundStore*>>>
+      others;
+  std::map<std::string, StorePair> pairs;
+  for (const auto& [path, found] : a) {
+    const auto same = b.find(path);
+    if (same != b.end()) pairs[path] = {&found, &same->second};
+    if (same == b.end()) others[WithoutExtension(path)].first.push_back(&found);
+  }
+  for (const auto& [path, found] : b) {
+    if (!a.contains(path)) others[WithoutExtension(path)].second.push_back(&found);
+  }
+  for (const auto& [stem, found] : others) {
+    const auto& [of_a, of_b] = found;
+    if (of_a.size() == 1 && of_b.size() == 1) {
+      pairs[stem] = {of_a[0], of_b[0]};
+      continue;
     }
-    return count == 1 ? only : in.end();
-  };
-  return like(others, stores) == others.end() ? stores.end() : like(stores, others);
+    for (const FoundStore* store : of_a) pairs["1 " + store->location] = {store, nullptr};
+    for (const FoundStore* store : of_b) pairs["2 " + store->location] = {nullptr, store};
+  }
+  std::vector<StorePair> sorted;
+  for (const auto& [name, pair] : pairs) sorted.push_back(pair);
+  return sorted;
 }
 
 Result<void> CompareDirectories(const DiffArguments& arguments, DiffOutput& output,
@@ -296,48 +310,34 @@ Result<void> CompareDirectories(const DiffArguments& arguments, DiffOutput& outp
     output.Trouble(store.error().message());
     return std::nullopt;
   };
-  for (const auto& [path, found] : a) {
+  for (const StorePair& pair : PairStores(a, b)) {
     if (arguments.brief && output.differs()) return {};
-    const auto partner = FindPartner(path, a, b);
-    if (partner == b.end()) {
-      output.AddStore(found.location, "only in the first");
+    if (pair.a == nullptr || pair.b == nullptr) {
+      output.AddStore((pair.a ? pair.a : pair.b)->location,
+                      pair.a ? "only in the first" : "only in the second");
       continue;
     }
-    const auto store_a = open(found, true);
-    const auto store_b = open(partner->second, false);
+    const auto store_a = open(*pair.a, true);
+    const auto store_b = open(*pair.b, false);
     if (store_a && store_b && !run.Compare(*store_a, *store_b)) return {};
-  }
-  for (const auto& [path, found] : b) {
-    if (FindPartner(path, b, a) == a.end())
-      output.AddStore(found.location, "only in the second");
   }
   return {};
 }
 
-// Whether both are directories that hold stores.
-Result<bool> AreDirectories(const DiffArguments& arguments) {
-  const auto is_store = [&](bool is_first) -> Result<bool> {
-    const auto store =
-        OpenStore(is_first ? arguments.a : arguments.b, AccessOf(arguments, is_first));
-    if (store) return true;
-    if (store.error().code() != model::ErrorCode::kUnsupported) {
-      return model::Propagate(store.error());
-    }
-    return false;
-  };
-  NDLFS_TRY(const bool a, is_store(true));
-  NDLFS_TRY(const bool b, is_store(false));
-  return !a && !b;
-}
-
 Result<int> RunDiff(const DiffArguments& arguments, DiffOutput& output) {
   DiffRun run(arguments, output);
-  NDLFS_TRY(const bool are_directories, AreDirectories(arguments));
-  if (are_directories && !arguments.path.empty()) {
-    return model::BadInput("PATH is for two stores, and {} is none", arguments.a);
+  const auto a = OpenSide(arguments, true);
+  const auto b = OpenSide(arguments, false);
+  const auto is_no_store = [](const Result<OpenedStore>& opened) {
+    return !opened && opened.error().code() == model::ErrorCode::kUnsupported;
+  };
+  if (is_no_store(a) && is_no_store(b) && arguments.path.empty()) {
+    NDLFS_RETURN_IF_ERROR(CompareDirectories(arguments, output, run));
+  } else {
+    if (!a) return model::Propagate(a.error());
+    if (!b) return model::Propagate(b.error());
+    NDLFS_RETURN_IF_ERROR(CompareStores(arguments, *a, *b, run));
   }
-  NDLFS_RETURN_IF_ERROR(are_directories ? CompareDirectories(arguments, output, run)
-                                        : CompareStores(arguments, run));
   output.End(arguments, run.objects(), run.differing());
   NDLFS_RETURN_IF_ERROR(output.printed());
   if (run.interrupted()) return kDiffInterrupted;
@@ -396,11 +396,10 @@ Command::Body PrepareDiff(CLI::App& app) {
       ->option_text("REF");
   AddRemoteOptions(app, arguments->mount_options);
   app.footer(
-      "Numbers are equal if |a - b| <= atol + rtol * |b|; a NaN is equal to a NaN, and -0.0 "
+      "Numbers are equal if |a - b| <= atol + rtol * |b|. A NaN is equal to a NaN, and -0.0 "
       "to\n"
-      "0.0. Types of different widths differ, but their values are compared.\n"
-      "Exit status: 0 if A and B are equal, 1 if they differ, 2 if something could not be "
-      "read.");
+      "0.0. Values are also compared if the types of numbers differ.\n"
+      "Exit status: 0 if A and B are equal, 1 if they differ, 2 if something cannot be read.");
   return [arguments]() -> Result<int> { return Diff(*arguments); };
 }
 
