@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <ctime>
 #include <string_view>
@@ -99,7 +100,12 @@ class Container final : public object::Bucket {
   model::Failure ToError(const HttpResponse& response) const override {
     const std::string code = object::CodeOf(response);
     const bool is_anonymous = !credentials_.key && !credentials_.tokens;
-    return object::ErrorOf(name(), response, code, AdviceOn(code, is_anonymous));
+    model::Failure error =
+        object::ErrorOf(name(), response, code, AdviceOn(code, is_anonymous));
+    // So Azure refuses what everybody may not read.
+    const bool is_refusal = response.status == 409 || code == "ResourceNotFound";
+    if (!is_refusal) return error;
+    return model::IoError(EACCES, error.value().message());
   }
 
  private:

@@ -201,8 +201,9 @@ std::vector<model::Result<std::optional<Value>>> RemoteReader::ReadFromEnd(
       const auto& look = looks[next++];
       if (!look) answers.back() = model::Propagate(look.error());
       const auto options = look ? FromBegin(request.options, *look) : std::nullopt;
-      if (options && options->range.length == 0) answers.back() = Value{Bytes(), look->info};
-      if (!options || options->range.length == 0) continue;
+      const bool is_empty = options && options->range.length == 0;
+      if (is_empty) answers.back() = store.Get(request.key, request.limit, request.options);
+      if (!options || is_empty) continue;
       read.options = *options;
     }
     from_begin.push_back(std::move(read));

@@ -100,6 +100,7 @@ void Bucket::AskForVersion(HttpRequest& request, const Generation& version) cons
 }
 
 std::string CodeOf(const HttpResponse& response) {
+  if (response.is_success()) return "";
   if (const auto header = response.Find("x-ms-error-code"); !header.empty()) {
     return std::string(header);
   }
@@ -143,8 +144,8 @@ model::Failure ErrorOf(std::string_view bucket, const HttpResponse& response,
     const std::string_view text =
         error ? std::string_view(error->message).substr(0, error->message.find('\n')) : "";
     if (!text.empty()) message += fmt::format(" ({})", model::OneLine(text.substr(0, 200)));
-    message += advice;
   }
+  message += advice;
   switch (response.status) {
     case 401:
     case 403:

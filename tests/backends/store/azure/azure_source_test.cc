@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -205,6 +206,22 @@ TEST_F(AzureTest, ASignatureIsSentAndNeverShown) {
               AllOf(HasSubstr("has ended at 2023-11-14T22:13Z"), Not(HasSubstr("hush"))));
   variables_["AZURE_STORAGE_SAS_TOKEN"] = "hush";
   EXPECT_THAT(Read(), AllOf(HasSubstr("no shared access signature"), Not(HasSubstr("hush"))));
+}
+
+TEST_F(AzureTest, WhatMayNotBeReadByEverybodyIsRefused) {
+  const std::map<std::string, int> answers = {{"ResourceNotFound", 404},
+                                              {"PublicAccessNotPermitted", 409},
+                                              {"AuthorizationFailure", 403}};
+  for (const auto& [code, status] : answers) {
+    bucket_.set_special([code = code, status = status](const auto&) {
+      return FakeBucket::Error(status, code);
+    });
+    const auto value = Open("az://bucket").value()->OpenFile("a")->Get("", 1000);
+    ASSERT_FALSE(value) << code;
+    EXPECT_EQ(value.error().sys_errno(), EACCES) << code;
+    EXPECT_THAT(value.error().message(),
+                AllOf(HasSubstr(code), HasSubstr("asked without credentials")));
+  }
 }
 
 TEST_F(AzureTest, TheClockOfTheServerCounts) {
