@@ -111,7 +111,7 @@ TEST_F(DapTest, ArrayWithADimensionTwiceIsNoGrid) {
 TEST_F(DapTest, LettersAreTextsAlongTheirLastDimension) {
   hierarchy_->AddArray("/letters", Array(Datatype::FixedString(1, model::Charset::kAscii),
                                          {2, 5}, "helloworld"));
-  hierarchy_->AddArray("/empty", Array(Datatype::Float64(), {0}, ""));
+  hierarchy_->AddArray("/empty", test::Undecodable(Datatype::Float64(), {0}));
   EXPECT_THAT(Read("data.dds"), HasSubstr("    String letters[letters_dim0 = 2];\n"));
   EXPECT_THAT(Read("data.dds"), Not(HasSubstr("empty")));
   EXPECT_EQ(Values("letters[1]"), Big(1, 4) + Big(5, 4) + "world" + std::string(3, '\0'));
