@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -33,12 +34,19 @@ void SetDimensions(DapVariable& out, const Header& header,
         {DapName(dimension.name), is_record ? header.record_count : dimension.size});
   }
   if (out.type != DapType::kString) return;
+  // The last dimension is the length of texts; a single letter has none.
   out.string_length = 1;
-  if (out.array.input && out.dimensions.size() > out.array.input->shape.size()) {
-    out.string_length = out.dimensions.back().size;
-    out.string_dimension = out.dimensions.back().name;
-    out.dimensions.pop_back();
-  }
+  if (out.dimensions.empty()) return;
+  out.string_length = out.dimensions.back().size;
+  out.string_dimension = out.dimensions.back().name;
+  out.dimensions.pop_back();
+}
+
+bool IsEmpty(const DapVariable& variable) {
+  const bool has_no_text = variable.type == DapType::kString && variable.string_length == 0;
+  return has_no_text || std::ranges::any_of(variable.dimensions, [](const DapDimension& one) {
+           return one.size == 0;
+         });
 }
 
 void FindMaps(DapDataset& dataset) {
@@ -152,6 +160,8 @@ Result<DapDataset> DescribeDataset(const GroupInput& group) {
                       .attributes = variable.attributes,
                       .array = arrays[content.arrays[i]]};
     SetDimensions(shown, header, variable);
+    // netCDF-C misreads others where one has no elements.
+    if (IsEmpty(shown)) continue;
     out.variables.push_back(std::move(shown));
   }
   FindMaps(out);

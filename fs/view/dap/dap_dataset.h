@@ -9,6 +9,8 @@
 //   uint32, float64      Float64
 //   int64, uint64        Float64; a value that no double holds is NaN
 //   text of fixed length String
+//
+// Letters of netCDF are texts along their last dimension. Arrays without elements are left out.
 #pragma once
 
 #include <cstdint>

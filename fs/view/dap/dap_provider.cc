@@ -110,8 +110,10 @@ class DataWriter {
       }
     }
     const auto count = static_cast<std::ptrdiff_t>(std::min(rank, selection.size()));
-    array.input =
-        MakePart(*array.input, Selection(selection.begin(), selection.begin() + count));
+    Selection cut(selection.begin(), selection.begin() + count);
+    // The letters of a text are no dimension of DAP, but may be one of the array.
+    while (cut.size() < rank) cut.push_back(WholeRange(array.input->shape[cut.size()]));
+    array.input = MakePart(*array.input, std::move(cut));
     auto described = DescribeAlone(array);
     if (!described) return model::Internal("cannot be described alone");
     return *std::move(described);

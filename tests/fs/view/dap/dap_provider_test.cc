@@ -108,6 +108,16 @@ TEST_F(DapTest, ArrayWithADimensionTwiceIsNoGrid) {
   EXPECT_THAT(Read("data.dds"), HasSubstr("    Float64 square[y = 2][y = 2];\n"));
 }
 
+TEST_F(DapTest, LettersAreTextsAlongTheirLastDimension) {
+  hierarchy_->AddArray("/letters", Array(Datatype::FixedString(1, model::Charset::kAscii),
+                                         {2, 5}, "helloworld"));
+  hierarchy_->AddArray("/empty", test::Undecodable(Datatype::Float64(), {0}));
+  EXPECT_THAT(Read("data.dds"), HasSubstr("    String letters[letters_dim0 = 2];\n"));
+  EXPECT_THAT(Read("data.dds"), Not(HasSubstr("empty")));
+  EXPECT_EQ(Values("letters[1]"), Big(1, 4) + Big(5, 4) + "world" + std::string(3, '\0'));
+  EXPECT_THAT(Read("data.das"), HasSubstr("Int32 DODS.strlen 5;"));
+}
+
 TEST_F(DapTest, AttributesAreQuoted) {
   EXPECT_THAT(Read("data.das"), HasSubstr("String title \"a \\\"b\\\"\";"));
   EXPECT_THAT(Read("data.das"), HasSubstr("    t {\n"));
