@@ -62,7 +62,6 @@ std::string NameOfTag(uint16_t tag) {
       {kTileByteCounts, "TileByteCounts"},
       {kSubIfds, "SubIFDs"},
       {kSampleFormat, "SampleFormat"},
-      {kJpegTables, "JPEGTables"},
       {kYCbCrSubSampling, "YCbCrSubSampling"},
       {kImageDepth, "ImageDepth"},
       {kTileDepth, "TileDepth"},
@@ -74,7 +73,6 @@ std::string NameOfTag(uint16_t tag) {
       {kGeoAsciiParams, "GeoAsciiParams"},
       {kGdalMetadata, "GDAL_METADATA"},
       {kGdalNoData, "GDAL_NODATA"},
-      {kLercParameters, "LercParameters"},
   };
   const auto* found =
       std::ranges::find(kNames, tag, &std::pair<uint16_t, std::string_view>::first);
@@ -198,7 +196,11 @@ Result<ConstByteSpan> TiffReader::ValuesOf(const Field& field, uint64_t most) {
                         most);
   }
   const auto size = CheckedMultiply(field.count, SizeOfType(field.type));
-  if (!size) return model::Limit("{}: too many values", NameOfTag(field.tag));
+  if (!size || *size > bytes_left_) {
+    return model::Limit("{}: the fields of all directories have too many values",
+                        NameOfTag(field.tag));
+  }
+  bytes_left_ -= *size;
   return Peek(field.position, *size);
 }
 

@@ -40,7 +40,6 @@ enum Tag : uint16_t {
   kTileByteCounts = 325,
   kSubIfds = 330,
   kSampleFormat = 339,
-  kJpegTables = 347,
   kYCbCrSubSampling = 530,
   kImageDepth = 32997,
   kTileDepth = 32998,
@@ -52,7 +51,6 @@ enum Tag : uint16_t {
   kGeoAsciiParams = 34737,
   kGdalMetadata = 42112,
   kGdalNoData = 42113,
-  kLercParameters = 50674,
 };
 
 // "StripOffsets", or "tag 12345".
@@ -99,7 +97,8 @@ class TiffReader {
   model::Result<Directory> ReadDirectory(uint64_t position);
 
   // The values of a field of integers without a sign. Errors name the field. kBadInput for
-  // another type, kLimit for more than `most` values, kCorrupt if they are not in the file.
+  // another type, kLimit for more than `most` values, or for more than 64 MiB in all fields
+  // that were read; kCorrupt if they are not in the file.
   model::Result<std::vector<uint64_t>> Integers(const Field& field, uint64_t most);
   // The one integer of the field `tag`; `otherwise` if there is no such field.
   model::Result<uint64_t> Integer(const Directory& directory, uint16_t tag, uint64_t otherwise);
@@ -125,6 +124,8 @@ class TiffReader {
   uint64_t first_ = 0;
   uint64_t size_ = 0;
   int64_t modified_ns_ = 0;
+  // How many more bytes of values may be read: many fields may share the same large ones.
+  uint64_t bytes_left_ = uint64_t{64} << 20;
 };
 
 // An integer of `size` bytes, at most 8, in the byte order of a file.

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@ using model::Result;
 
 constexpr uint64_t kMostText = uint64_t{64} << 10;
 constexpr uint64_t kMostColors = 3 * 256;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct TextField {
   uint16_t tag;
@@ -61,6 +63,10 @@ Attribute IntegersOf(std::string name, const std::vector<double>& numbers) {
 }
 
 std::optional<double> ParseReal(std::string_view text) {
+  // As programs on Windows spelt them: "-1.#INF", "1.#QNAN", "-1.#IND".
+  if (text.find("1.#INF") != text.npos)
+    return text.find('-') != text.npos ? -kInfinity : kInfinity;
+  if (text.find("1.#") != text.npos) return std::numeric_limits<double>::quiet_NaN();
   while (!text.empty() && (text.front() == ' ' || text.front() == '+')) text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   double number = 0;

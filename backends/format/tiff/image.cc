@@ -100,9 +100,6 @@ Result<void> ReadEncoding(TiffReader& reader, const Directory& directory, ImageF
   NDLFS_TRY(form.compression, reader.Integer(directory, kCompression, kNone));
   NDLFS_TRY(form.predictor, reader.Integer(directory, kPredictor, 1));
   NDLFS_TRY(form.photometric, reader.Integer(directory, kPhotometric, 1));
-  if (form.compression == kJpeg) {
-    NDLFS_TRY(form.jpeg_tables, TextOf(reader, directory, kJpegTables));
-  }
   NDLFS_TRY(const uint64_t order, reader.Integer(directory, kFillOrder, 1));
   if (order != 1 && order != 2) return BadInput("FillOrder: expected 1 or 2, found {}", order);
   form.reverses_bits = order == 2;
@@ -162,7 +159,7 @@ std::string NameOfCompression(uint64_t compression) {
       {4, "CCITT fax 4"},
       {kLzw, "LZW"},
       {6, "JPEG of TIFF 6.0"},
-      {kJpeg, "JPEG"},
+      {7, "JPEG"},
       {kAdobeDeflate, "deflate"},
       {9, "JBIG"},
       {10, "JBIG"},

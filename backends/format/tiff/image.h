@@ -20,7 +20,6 @@ namespace ndlfs::backends::tiff {
 enum Compression : uint16_t {
   kNone = 1,
   kLzw = 5,
-  kJpeg = 7,
   kAdobeDeflate = 8,
   kPackBits = 32773,
   kDeflate = 32946,
@@ -46,7 +45,6 @@ struct ImageForm {
   uint64_t photometric = 1;
   bool reverses_bits = false;  // FillOrder 2
   std::array<uint64_t, 2> subsampling = {2, 2};
-  std::string jpeg_tables;
   std::string no_data;   // GDAL_NODATA
   std::string metadata;  // GDAL_METADATA: XML
   std::optional<Place> place;

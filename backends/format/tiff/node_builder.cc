@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -72,7 +73,7 @@ class Builder {
     for (const Stack& mask : picture.masks) {
       if (mask.form.width != form.width || mask.form.length != form.length) continue;
       const auto name =
-          masks++ == 0 ? "mask" + suffix : fmt::format("mask{}_{}", suffix, masks);
+          masks++ == 0 ? "mask" + suffix : fmt::format("mask{}.{}", suffix, masks);
       AddLevel("/", name, mask, series);
     }
     if (picture.overviews.empty()) return {};
@@ -111,7 +112,6 @@ class Builder {
   struct Known {
     uint64_t size = 0;
     std::optional<std::pair<double, double>> line;  // of coordinates: the first, and the step
-    bool operator==(const Known&) const = default;
   };
 
   void Put(const std::string& path, std::shared_ptr<Node> node) {
@@ -133,7 +133,9 @@ class Builder {
     const ImageForm& full = series.picture.full.form;
     std::optional<Place> place = stack.form.place;
     if (!place && full.place) place = Scaled(*full.place, full, stack.form);
-    Plan plan = PlanOfPages(stack, series.dims);
+    // Pages without directories have no overviews of their own.
+    const bool is_single = stack.pages.size() == 1;
+    Plan plan = PlanOfPages(stack, is_single ? std::vector<PageDimension>() : series.dims);
     plan.spacing = series.spacing;
     plan.units = series.units;
     if (plan.spacing[0]) *plan.spacing[0] *= Ratio(full.width, stack.form.width);
@@ -154,7 +156,7 @@ class Builder {
     array.name = name;
     const auto type = TypeOf(form);
     if (type) array.type = *type;
-    AddDimensions(group, name, plan, place, array);
+    AddDimensions(group, plan, place, array);
     if (place) {
       attributes.push_back(
           model::MakeTextAttribute("grid_mapping", AddReferenceSystem(group, *place)));
@@ -188,7 +190,7 @@ class Builder {
   }
 
   // Gives the array its shape, and adds the coordinates.
-  void AddDimensions(const std::string& group, const std::string& name, const Plan& plan,
+  void AddDimensions(const std::string& group, const Plan& plan,
                      const std::optional<Place>& place, model::Ndarray& array) {
     const auto names = DimensionsOf(plan.stack);
     const auto shape = ShapeOf(plan.stack);
@@ -206,7 +208,7 @@ class Builder {
         known.line = std::pair(0.0, *plan.spacing[axis]);
         attributes = {model::MakeTextAttribute("units", plan.units[axis])};
       }
-      const std::string dim = NameOfDimension(group, names[d], name, known);
+      const std::string dim = NameOfDimension(group, names[d], known);
       model::Dimension made{shape[d], {}};
       if (known.line) {
         made.dimcoord = model::JoinPath(group, dim);
@@ -219,13 +221,14 @@ class Builder {
 
   // One name is one dimension in a group: others get a number.
   std::string NameOfDimension(const std::string& group, const std::string& name,
-                              const std::string& array, const Known& known) {
-    for (size_t i = 1;; ++i) {
-      std::string free = i == 1 ? name : fmt::format("{}_{}", name, i);
-      if (free == array) continue;
-      const auto [found, is_new] = dims_.emplace(model::JoinPath(group, free), known);
-      if (is_new || found->second == known) return free;
+                              const Known& known) {
+    const std::string path = model::JoinPath(group, name);
+    std::string& found = dims_[{path, known.size, known.line}];
+    if (found.empty()) {
+      const size_t number = ++numbers_[path];
+      found = number == 1 ? name : fmt::format("{}_{}", name, number);
     }
+    return found;
   }
 
   void AddCoordinates(const std::string& group, const std::string& name, const Known& known,
@@ -282,7 +285,11 @@ class Builder {
   const OpenOptions& options_;
   const TiffFile file_;
   Nodes nodes_;
-  std::map<std::string, Known> dims_;
+  // The names of dimensions, by the path that they would have, and by what they are.
+  std::map<std::tuple<std::string, uint64_t, std::optional<std::pair<double, double>>>,
+           std::string>
+      dims_;
+  std::map<std::string, size_t> numbers_;  // how many dimensions have such a name
   std::map<std::string, Place> places_;
 };
 

@@ -96,11 +96,11 @@ class Walk {
     auto page = ReadPage(reader_, directory);
     if (!page) return Note(std::move(page).error(), where);
     if (current_ && IsMaskOf(*page, current_->full.form)) {
-      current_->masks.push_back(StackOf(*std::move(page)));
+      AddLevel(*std::move(page), where, current_->masks);
       return {};
     }
     if (current_ && page->is_reduced && IsSmaller(page->form, current_->full.form)) {
-      current_->overviews.push_back(StackOf(*std::move(page)));
+      AddLevel(*std::move(page), where, current_->overviews);
       return {};
     }
     Finish();
@@ -109,6 +109,15 @@ class Walk {
     current_->numbers = {static_cast<uint32_t>(number)};
     current_->full = StackOf(*std::move(page));
     return AddSubDirectories(directory, where);
+  }
+
+  void AddLevel(Page page, const std::string& where, std::vector<Stack>& levels) {
+    if (levels.size() >= kMostLevels) {
+      Problem(
+          fmt::format("{}: more than {} overviews or masks of one image", where, kMostLevels));
+      return;
+    }
+    levels.push_back(StackOf(std::move(page)));
   }
 
   Result<void> AddSubDirectories(const Directory& directory, const std::string& where) {
@@ -124,9 +133,9 @@ class Walk {
       if (!page) {
         NDLFS_RETURN_IF_ERROR(Note(std::move(page).error(), name));
       } else if (IsMaskOf(*page, current_->full.form)) {
-        current_->masks.push_back(StackOf(*std::move(page)));
+        AddLevel(*std::move(page), name, current_->masks);
       } else if (IsSmaller(page->form, current_->full.form)) {
-        current_->overviews.push_back(StackOf(*std::move(page)));
+        AddLevel(*std::move(page), name, current_->overviews);
       } else {
         // The picture itself, of which the directory of the chain has a small one.
         Picture own;

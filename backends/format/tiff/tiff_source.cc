@@ -171,11 +171,14 @@ Result<std::shared_ptr<const BytesToBytesCodec>> CompressorOf(const ImageForm& f
 bool IsWhole(const ImageForm& form) { return form.bits >= 8 && std::has_single_bit(form.bits); }
 
 Result<void> CheckForm(const ImageForm& form) {
+  if (auto compressor = CompressorOf(form); !compressor) {
+    return model::Propagate(std::move(compressor).error());
+  }
   constexpr uint64_t kYCbCr = 6;
   if (form.depth > 1 && !form.is_tiled) {
     return Unsupported("volumes in strips are not supported");
   }
-  if (form.photometric == kYCbCr && form.compression != kJpeg && form.samples == 3 &&
+  if (form.photometric == kYCbCr && form.samples == 3 &&
       form.subsampling != std::array<uint64_t, 2>{1, 1}) {
     return Unsupported("colours (YCbCr) in fewer samples than pixels are not supported");
   }

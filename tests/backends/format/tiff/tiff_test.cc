@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -216,6 +217,24 @@ TEST_F(TiffTest, KeysOutsideOfTheirFieldsAreIgnored) {
             std::nullopt);
 }
 
+TEST_F(TiffTest, NumberForNoDataMayBeSpeltInManyWays) {
+  const std::pair<const char*, double> kTexts[] = {
+      {"-9999", -9999}, {" +7.5 ", 7.5}, {"-1.#INF", -HUGE_VAL}, {"inf", HUGE_VAL}};
+  for (const auto& [text, number] : kTexts) {
+    TiffBuilder file;
+    auto fields = TiffBuilder::Image(1, 1, 32, file.Data(std::string(4, '\0')));
+    fields[339] = {3, {3}};
+    fields[42113] = {.type = 2, .bytes = text, .count = std::string(text).size() + 1};
+    file.Directory(fields);
+    Open(file.file());
+    EXPECT_EQ(model::NumberOf(Load("/image")->attributes(), "_FillValue"), number) << text;
+  }
+  // A number that the type does not have is no value for missing elements.
+  Open(
+      SmallImage([](auto& fields) { fields[42113] = {.type = 2, .bytes = "-1", .count = 3}; }));
+  EXPECT_EQ(model::NumberOf(Load("/image")->attributes(), "_FillValue"), std::nullopt);
+}
+
 TEST_F(TiffTest, DateInTheNameIsTheTime) {
   const std::string date = "2021:02:03 04:05:06";
   const std::string bytes = SmallImage([&](auto& fields) {
@@ -315,6 +334,14 @@ TEST_F(TiffPagesTest, LargeImageThatIsMarkedAsReducedIsAnImage) {
   EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("image", "image_2")));
 }
 
+TEST_F(TiffPagesTest, ManyOverviewsAreAProblem) {
+  Add(2, 'a');
+  for (int i = 0; i < 70; ++i) Add(1, 'b', 1);
+  Open(file_.file());
+  EXPECT_THAT(Load("/")->error->message(), HasSubstr("more than 64 overviews"));
+  EXPECT_THAT(Elements("/overviews/64"), IsOkAnd("b"));
+}
+
 TEST_F(TiffPagesTest, SubDirectoriesAreOverviewsOfEachPage) {
   for (const char value : {'a', 'b'}) {
     const auto small = TiffBuilder::Image(1, 1, 8, file_.Data(std::string(1, value)));
@@ -336,6 +363,18 @@ TEST_F(TiffPagesTest, ImageJHasOneDirectoryForAllPages) {
   EXPECT_THAT(Dims("/image"), ElementsAre("z", "c", "y", "x"));
   EXPECT_THAT(Shape("/image"), ElementsAre(3, 2, 1, 1));
   EXPECT_THAT(Elements("/image"), IsOkAnd("abcdef"));
+}
+
+TEST_F(TiffPagesTest, StackOfImageJMayHaveAnOverviewOfItsFirstPage) {
+  const std::string text = "ImageJ=1.53\nimages=2\nslices=2\n";
+  auto fields = TiffBuilder::Image(2, 1, 8, file_.Data("abcd"));
+  fields[270] = {.type = 2, .bytes = text, .count = text.size() + 1};
+  file_.Directory(fields);
+  Add(1, 'e', 1);
+  Open(file_.file());
+  EXPECT_THAT(Elements("/image"), IsOkAnd("abcd"));
+  EXPECT_THAT(Dims("/overviews/1"), ElementsAre("y", "x"));
+  EXPECT_THAT(Elements("/overviews/1"), IsOkAnd("e"));
 }
 
 TEST_F(TiffPagesTest, ImageJStackThatIsLongerThanTheFileIsAnError) {
@@ -413,6 +452,20 @@ TEST_F(TiffTest, TooManyDirectoriesAreAProblem) {
   Open(bytes);
   EXPECT_THAT(Load("/")->error->message(), HasSubstr("more than 200000 directories"));
   EXPECT_THAT(Shape("/image"), ElementsAre(200'000, 1, 1));
+}
+
+// Each of 100 directories has the same MiB of metadata.
+TEST_F(TiffTest, ValuesThatAreSharedAreReadUpToALimit) {
+  TiffBuilder file;
+  const uint64_t data = file.Data("a"), text = file.Data(std::string(1 << 20, 'x'));
+  for (int i = 0; i < 100; ++i) {
+    auto fields = TiffBuilder::Image(1, 1, 8, data);
+    fields[42112] = {.type = 2, .bytes = file.Number(text, 4), .count = 1 << 20};
+    file.Directory(fields);
+  }
+  Open(file.file());
+  EXPECT_THAT(Load("/")->error->message(), HasSubstr("have too many values"));
+  EXPECT_EQ(Shape("/image").size(), 3u);
 }
 
 struct BadField {
