@@ -144,7 +144,7 @@ class MemorySource final : public backends::Source,
     DirectoryStore(SourcePtr source, std::string prefix)
         : source_(std::move(source)), prefix_(std::move(prefix)) {}
 
-    bool ReadsInParts() const override { return true; }
+    backends::StoreTraits traits() const override { return {.reads_in_parts = true}; }
     model::Result<std::optional<backends::ValueInfo>> Stat(
         std::string_view key) const override {
       NDLFS_RETURN_IF_ERROR(CheckIsBelow(key));
