@@ -36,14 +36,19 @@ uid_t CurrentUser() {
   return caller ? caller->uid : 0;
 }
 
-Result<Bytes> FailCancelled(ChunkCache::Reservation&) {
+Result<backends::IndexCache::Weighed> FailCancelled(ChunkCache::Reservation&) {
   return model::Propagate(CancellationScope::Check().error());
 }
 
 // Whether a block is not there because nobody waits any more for the request that loaded it.
-bool WasCancelledForOthers(const Result<ChunkCache::Handle>& block) {
+bool WasCancelledForOthers(const Result<std::shared_ptr<const void>>& block) {
   return !block && block.error().code() == model::ErrorCode::kCancelled &&
          !CancellationScope::IsCancelled();
+}
+
+Result<ChunkCache::Handle> ToHandle(Result<std::shared_ptr<const void>> block) {
+  if (!block) return model::Propagate(std::move(block).error());
+  return std::static_pointer_cast<const Bytes>(*std::move(block));
 }
 
 uint64_t BytesOfEntries(uint64_t entries) {
@@ -57,12 +62,28 @@ struct ChunkCache::Entry {
   const BlockKey key;
   const uid_t user;  // the user that the block was loaded for
   // All below is guarded by the cache's mutex.
-  Handle block;                // set once ready
+  Block block;                 // set once ready
+  uint64_t bytes = 0;          // of the block
   std::optional<Error> error;  // set if loading failed
   bool in_lru = false;
   bool retired = false;
   uint64_t last_use = 0;
   std::list<EntryPtr>::iterator position;  // valid while in_lru, in the list of its user
+};
+
+// A block with its bytes, which are given back when its last handle has gone.
+struct ChunkCache::ChargedBlock {
+  ChargedBlock(ChunkCache& c, uid_t u) : cache(c), user(u) {}
+  ChargedBlock(const ChargedBlock&) = delete;
+  ChargedBlock& operator=(const ChargedBlock&) = delete;
+  ~ChargedBlock() {
+    object.reset();
+    if (bytes != 0) cache.Release(user, bytes);
+  }
+  ChunkCache& cache;
+  const uid_t user;
+  uint64_t bytes = 0;
+  Block object;
 };
 
 size_t ChunkCache::KeyHash::operator()(const BlockKey& key) const {
@@ -99,25 +120,31 @@ Result<ChunkCache::Handle> ChunkCache::GetOrLoad(const BlockKey& key, uint64_t b
   const auto [entry, is_new, may_drop] = FindOrInsert(key);
   if (!is_new) {
     auto block = Await(entry);
-    if (!WasCancelledForOthers(block)) return block;
-    return GetOrLoad(key, block_bytes, transient_bytes, load);
+    if (WasCancelledForOthers(block)) {
+      return GetOrLoad(key, block_bytes, transient_bytes, load);
+    }
+    return ToHandle(std::move(block));
   }
   if (may_drop) DropRetired(entry->user, block_bytes);
   const Reservation reserved(*this, entry->user, block_bytes, transient_bytes);
   if (!Reserve(entry->user, reserved.bytes_)) {
-    return Load(entry, {*this, entry->user, 0, 0}, &FailCancelled);
+    return ToHandle(Load(entry, {*this, entry->user, 0, 0}, &FailCancelled));
   }
-  return Load(entry, reserved, load);
+  return ToHandle(Load(entry, reserved, [&](Reservation& reservation) -> Result<Weighed> {
+    NDLFS_TRY(Bytes bytes, load(reservation));
+    const uint64_t size = bytes.size();
+    return Weighed{std::make_shared<const Bytes>(std::move(bytes)), size};
+  }));
 }
 
-Result<ChunkCache::Handle> ChunkCache::GetOrLoad(uint64_t id, uint64_t slot,
-                                                 const std::function<Result<Bytes>()>& load) {
+Result<std::shared_ptr<const void>> ChunkCache::GetOrLoadWeighed(
+    uint64_t id, uint64_t slot, const std::function<Result<Weighed>()>& load) {
   const auto [entry, is_new, may_drop] = FindOrInsert({id, slot, true});
   if (is_new) {
     return Load(entry, {*this, entry->user, 0, 0}, [&](Reservation&) { return load(); });
   }
   auto block = Await(entry);
-  return WasCancelledForOthers(block) ? GetOrLoad(id, slot, load) : block;
+  return WasCancelledForOthers(block) ? GetOrLoadWeighed(id, slot, load) : block;
 }
 
 bool ChunkCache::Contains(const BlockKey& key) const {
@@ -144,7 +171,7 @@ ChunkCache::Found ChunkCache::FindOrInsert(const BlockKey& key) {
   return {it->second, inserted, !user.lru.empty() && user.lru.front()->retired};
 }
 
-Result<ChunkCache::Handle> ChunkCache::Await(const EntryPtr& entry) {
+Result<ChunkCache::Block> ChunkCache::Await(const EntryPtr& entry) {
   MutexLock lock(mutex_);
   while (!entry->block && !entry->error) {
     NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
@@ -164,18 +191,15 @@ void ChunkCache::WaitAWhile(model::CondVar& condition) {
 }
 
 // Exceptions of `load` must not leave this function, because other threads wait for the entry.
-Result<ChunkCache::Handle> ChunkCache::MakeBlock(const ReservedLoader& load,
-                                                 Reservation& reserved) {
+Result<ChunkCache::Weighed> ChunkCache::MakeBlock(const BlockLoader& load,
+                                                  Reservation& reserved) {
   try {
-    NDLFS_TRY(Bytes bytes, load(reserved));
-    auto loaded = std::make_unique<const Bytes>(std::move(bytes));
-    const uint64_t size = loaded->size();
-    const uid_t user = reserved.user_;
-    Recharge(user, std::exchange(reserved.bytes_, 0), size);
-    return Handle(loaded.release(), [this, user, size](const Bytes* block) {
-      delete block;
-      Release(user, size);
-    });
+    const auto charged = std::make_shared<ChargedBlock>(*this, reserved.user_);
+    NDLFS_TRY(Weighed made, load(reserved));
+    Recharge(reserved.user_, std::exchange(reserved.bytes_, 0), made.weight);
+    charged->bytes = made.weight;
+    charged->object = std::move(made.object);
+    return Weighed{Block(charged, charged->object.get()), made.weight};
   } catch (const std::bad_alloc&) {
     return model::IoError(ENOMEM, "decoding");
   } catch (const std::exception& error) {
@@ -183,16 +207,17 @@ Result<ChunkCache::Handle> ChunkCache::MakeBlock(const ReservedLoader& load,
   }
 }
 
-Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, Reservation reserved,
-                                            const ReservedLoader& load) {
+Result<ChunkCache::Block> ChunkCache::Load(const EntryPtr& entry, Reservation reserved,
+                                           const BlockLoader& load) {
   std::list<EntryPtr> node = {entry};
-  Result<Handle> block = MakeBlock(load, reserved);
+  Result<Weighed> block = MakeBlock(load, reserved);
   std::vector<Victim> victims;
   {
     MutexLock lock(mutex_);
     if (block) {
-      stats_.loaded_bytes += (*block)->size();
-      entry->block = *block;
+      stats_.loaded_bytes += block->weight;
+      entry->block = block->object;
+      entry->bytes = block->weight;
       entry->position = node.begin();
       auto& lru = users_[entry->user].lru;
       lru.splice(lru.end(), node);
@@ -211,7 +236,8 @@ Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, Reservation r
     released_.NotifyAll();
   }
   LetGo(std::move(victims));
-  return block;
+  if (!block) return model::Propagate(block.error());
+  return block->object;
 }
 
 uint64_t ChunkCache::Charged() const { return stats_.used_bytes + BytesOfEntries(blocks_); }
@@ -265,7 +291,7 @@ void ChunkCache::DropRetired(uid_t user, uint64_t bytes) {
     MutexLock lock(mutex_);
     User& owner = users_[user];
     for (uint64_t left = bytes; !owner.lru.empty() && owner.lru.front()->retired;) {
-      const uint64_t size = owner.lru.front()->block->size();
+      const uint64_t size = owner.lru.front()->bytes;
       if (size > left) break;
       left -= size;
       victims.push_back(EvictOldest(owner));
@@ -293,7 +319,7 @@ std::vector<ChunkCache::Victim> ChunkCache::Evict(uint64_t bytes) {
   while (Charged() - leaving + bytes > budget_) {
     User* user = NextVictim();
     if (user == nullptr) break;
-    leaving += user->lru.front()->block->size();
+    leaving += user->lru.front()->bytes;
     victims.push_back(EvictOldest(*user));
   }
   return victims;
@@ -338,7 +364,7 @@ ChunkCache::Victim ChunkCache::EvictOldest(User& user) {
 
 std::shared_ptr<ChunkCache::Overflow> ChunkCache::OverflowFor(const Entry& entry) {
   const auto found = overflows_.find(entry.key.array);
-  const bool nothing = entry.key.is_index || entry.key.part != 0 || entry.block->empty();
+  const bool nothing = entry.key.is_index || entry.key.part != 0 || entry.bytes == 0;
   if (nothing || found == overflows_.end()) return nullptr;
   return found->second->Wants(entry.key.block) ? found->second : nullptr;
 }
@@ -349,7 +375,7 @@ void ChunkCache::LetGo(std::vector<Victim> victims) {
     if (victim.overflow != nullptr) {
       const EntryPtr& entry = victim.entry;
       try {
-        victim.overflow->Take(entry->key.block, *entry->block);
+        victim.overflow->Take(entry->key.block, *static_cast<const Bytes*>(entry->block.get()));
       } catch (const std::exception&) {  // it is decoded again
       }
       MutexLock lock(mutex_);

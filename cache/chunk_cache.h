@@ -25,7 +25,7 @@ namespace ndlfs::cache {
 class SpillSpace;
 
 // The key of a cached block: an array (ArraySource::id()) and the linear index
-// of one of its chunks or, if `is_index` is true, of a slot of its IndexCache.
+// of one of its chunks or, if `is_index` is true, an id and a slot of IndexCache.
 struct BlockKey {
   uint64_t array = 0;
   uint64_t block = 0;
@@ -108,9 +108,9 @@ class ChunkCache final : public backends::IndexCache {
 
   // Implements IndexCache. Never waits for the budget, because the caller is loading a chunk
   // and is charged with its bytes already.
-  model::Result<Handle> GetOrLoad(
-      uint64_t id, uint64_t slot,
-      const std::function<model::Result<backends::Bytes>()>& load) override;
+  using IndexCache::GetOrLoad;
+  model::Result<std::shared_ptr<const void>> GetOrLoadWeighed(
+      uint64_t id, uint64_t slot, const std::function<model::Result<Weighed>()>& load) override;
 
   uint64_t budget_bytes() const { return budget_; }
 
@@ -170,6 +170,7 @@ class ChunkCache final : public backends::IndexCache {
     size_t operator()(const BlockKey& key) const;
   };
   struct Entry;
+  struct ChargedBlock;
   using EntryPtr = std::shared_ptr<Entry>;
   // The blocks and the charged bytes of one user.
   struct User {
@@ -188,13 +189,16 @@ class ChunkCache final : public backends::IndexCache {
     bool may_drop;  // its user has retired blocks
   };
   Found FindOrInsert(const BlockKey& key) EXCLUDES(mutex_);
-  model::Result<Handle> Await(const EntryPtr& entry) EXCLUDES(mutex_);
+  // The block of an entry: Bytes or, of an index, any object.
+  using Block = std::shared_ptr<const void>;
+  using BlockLoader = std::function<model::Result<Weighed>(Reservation&)>;
+  model::Result<Block> Await(const EntryPtr& entry) EXCLUDES(mutex_);
   // Runs `load` for an entry, for which `reserved` is charged.
-  model::Result<Handle> Load(const EntryPtr& entry, Reservation reserved,
-                             const ReservedLoader& load);
+  model::Result<Block> Load(const EntryPtr& entry, Reservation reserved,
+                            const BlockLoader& load);
   // Runs `load`, and charges the block that it makes instead of `reserved`, which becomes
   // empty.
-  model::Result<Handle> MakeBlock(const ReservedLoader& load, Reservation& reserved)
+  model::Result<Weighed> MakeBlock(const BlockLoader& load, Reservation& reserved)
       EXCLUDES(mutex_);
   void Recharge(uid_t user, uint64_t from, uint64_t to) EXCLUDES(mutex_);
   // Evicts retired blocks of `user` of up to `bytes` bytes in total.

@@ -120,7 +120,7 @@ model::Result<std::optional<bool>> ChunkLedger::LookAndAdd(const File& file) {
 bool ChunkLedger::NeedsLook(const File& file, std::optional<uint64_t> asked) const {
   // A look at the others that began after the file was read has seen what another would.
   if (IsLate(file)) return !asked || *asked == looks_;
-  const bool is_remote = file.store->looks_are_requests();
+  const bool is_remote = file.store->traits().is_remote;
   // Files of a server stay in their place, and have the time when they were written there.
   if (file.found && (is_remote || metadata_ == nullptr)) return false;
   return Clock::now() - looked_at_ >= LookInterval(is_remote, file.found.has_value());
@@ -134,7 +134,7 @@ ChunkLedger::Look ChunkLedger::PlanLook(const File& file) {
   looked_at_ = look.begin;
   if (!file.found || IsLate(file)) {
     ++looks_;
-    AddNotes(file.store->looks_are_requests() ? kSampleOfServer : kReadsAtOnce, look);
+    AddNotes(file.store->traits().is_remote ? kSampleOfServer : kReadsAtOnce, look);
     look.notes.push_back(file.read());
   }
   return look;
@@ -208,7 +208,7 @@ bool ChunkLedger::AddVersion(const File& file) {
 // Times to come, by the clock of the source, tell nothing: somebody has set them.
 bool ChunkLedger::IsLate(const File& file) const {
   if (!file.found) return false;
-  const int64_t step = file.store->looks_are_requests() ? kClockStepOfServer : kClockStep;
+  const int64_t step = file.store->traits().is_remote ? kClockStepOfServer : kClockStep;
   const auto clock = file.store->ClockNs();
   const auto now = Clock::now();
   int64_t from = 0;

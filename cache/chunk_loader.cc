@@ -167,7 +167,7 @@ class Loading {
   // version of the value.
   Result<Bytes> FromStore() {
     if (location_.pieces.empty()) return Empty();
-    if (location_.pieces.size() > 1 && location_.store->looks_are_requests()) {
+    if (location_.pieces.size() > 1 && location_.store->traits().is_remote) {
       NDLFS_TRY(auto chunk, FromServer());
       if (chunk) return *std::move(chunk);
     }
@@ -324,9 +324,9 @@ class NotingIndexCache final : public backends::IndexCache {
   NotingIndexCache(backends::IndexCache& cache, ChunkLedger* ledger)
       : cache_(cache), ledger_(ledger) {}
 
-  Result<std::shared_ptr<const Bytes>> GetOrLoad(
-      uint64_t id, uint64_t slot, const std::function<Result<Bytes>()>& load) override {
-    return cache_.GetOrLoad(id, slot, load);
+  Result<std::shared_ptr<const void>> GetOrLoadWeighed(
+      uint64_t id, uint64_t slot, const std::function<Result<Weighed>()>& load) override {
+    return cache_.GetOrLoadWeighed(id, slot, load);
   }
   Result<void> DidRead(const std::shared_ptr<const backends::Store>& store,
                        const std::string& key,
@@ -432,7 +432,7 @@ Result<bool> WithPiece(const backends::ArraySource& source, std::span<const uint
   LoadPace::Fetch fetch(context.pace);
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
   fetch.End();
-  const bool one_piece = location.store && location.store->ReadsInParts() &&
+  const bool one_piece = location.store && location.store->traits().reads_in_parts &&
                          location.pieces.size() == 1 && location.skip_codecs == 0 &&
                          !location.inline_bytes && !location.generate;
   if (!one_piece) return false;

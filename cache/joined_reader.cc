@@ -141,7 +141,7 @@ Result<JoinedReader::PartPtr> JoinedReader::MakePart(size_t index) const {
 // Reads of a local file get the version that was opened first. Notes that version; the ledger
 // compares it with the present one.
 Result<void> JoinedReader::NotePart(const backends::ContiguousRange& range) const {
-  if (!range.store->looks_are_requests()) {
+  if (!range.store->traits().is_remote) {
     const uint64_t looks = ledger_->Expect(range.store, range.key).looks;
     std::byte first{};
     const auto read =

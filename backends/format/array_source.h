@@ -28,6 +28,7 @@
 
 #include "backends/base/bytes.h"
 #include "backends/codec/codec_chain.h"
+#include "backends/store/index_cache.h"
 #include "backends/store/store.h"
 #include "model/datatype.h"
 #include "model/error.h"
@@ -129,24 +130,6 @@ struct ContiguousRange {
   // If set, the value at `key` must have exactly this length (a Zarr chunk); any other length
   // is corrupt. An absent key means the fill value.
   std::optional<uint64_t> exact_size;
-};
-
-// Keeps data that locating chunks needs again and again (shard indexes), within the memory
-// budget of the mount. Implemented in cache/.
-class IndexCache {
- public:
-  virtual ~IndexCache() = default;
-  // The bytes that `load` made for `slot` of the array `id`, loaded once.
-  virtual model::Result<std::shared_ptr<const Bytes>> GetOrLoad(
-      uint64_t id, uint64_t slot, const std::function<model::Result<Bytes>()>& load) = 0;
-
-  // Tells that a value was read to locate chunks, and with which result (nullopt: no value).
-  // Fails (kStale) if the value has changed since the first such read.
-  virtual model::Result<void> DidRead(const std::shared_ptr<const Store>& /*store*/,
-                                      const std::string& /*key*/,
-                                      const std::optional<ValueInfo>& /*found*/) {
-    return {};
-  }
 };
 
 // Makes each element of an array from an element of another type. Immutable; used by several

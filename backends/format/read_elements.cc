@@ -19,18 +19,18 @@ using model::Result;
 // Keeps the indexes of one array while it is read.
 class OneArrayIndexes final : public IndexCache {
  public:
-  Result<std::shared_ptr<const Bytes>> GetOrLoad(
-      uint64_t id, uint64_t slot, const std::function<Result<Bytes>()>& load) override {
+  Result<std::shared_ptr<const void>> GetOrLoadWeighed(
+      uint64_t id, uint64_t slot, const std::function<Result<Weighed>()>& load) override {
     auto& kept = kept_[{id, slot}];
     if (!kept) {
-      NDLFS_TRY(auto bytes, load());
-      kept = std::make_shared<const Bytes>(std::move(bytes));
+      NDLFS_TRY(Weighed loaded, load());
+      kept = std::move(loaded.object);
     }
     return kept;
   }
 
  private:
-  std::map<std::pair<uint64_t, uint64_t>, std::shared_ptr<const Bytes>> kept_;
+  std::map<std::pair<uint64_t, uint64_t>, std::shared_ptr<const void>> kept_;
 };
 
 Result<void> ReadContiguous(const ContiguousRange& range, ByteSpan out) {

@@ -9,6 +9,7 @@
 
 #include "backends/base/bytes.h"
 #include "backends/store/generation.h"
+#include "backends/store/index_cache.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
@@ -35,8 +36,10 @@ class ChunkTable {
   virtual ~ChunkTable() = default;
 
   // Where the value at `key` is; nullopt if there is no such key. May read the table, but not
-  // the value. A place whose value does not exist is damage, and no absent key. Thread-safe.
-  virtual model::Result<std::optional<ValuePlace>> Resolve(std::string_view key) const = 0;
+  // the value. A place whose value does not exist is damage, and no absent key. Parts of the
+  // table that are needed again may stay in `indexes`, which may be null. Thread-safe.
+  virtual model::Result<std::optional<ValuePlace>> Resolve(std::string_view key,
+                                                           IndexCache* indexes) const = 0;
 
   // Whether Store::List() lists the keys. If not, keys are the canonical ones: programs have
   // not chosen how they are written.

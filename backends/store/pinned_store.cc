@@ -3,42 +3,32 @@
 
 #include <utility>
 
+#include "backends/store/forwarding_store.h"
+
 namespace ndlfs::backends {
 namespace {
 
-class PinnedStore final : public Store {
+class PinnedStore final : public ForwardingStore {
  public:
   PinnedStore(std::shared_ptr<const Store> store, Generation generation)
-      : store_(std::move(store)), generation_(std::move(generation)) {}
-
-  bool looks_are_requests() const override { return store_->looks_are_requests(); }
-  bool ReadsInParts() const override { return store_->ReadsInParts(); }
-  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
-    return store_->Stat(key);
-  }
-  model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
-    return store_->List(prefix);
-  }
-  std::optional<int64_t> ClockNs() const override { return store_->ClockNs(); }
-  uint64_t held_bytes() const override { return store_->held_bytes(); }
-  std::string Describe(std::string_view key) const override { return store_->Describe(key); }
+      : ForwardingStore(std::move(store)), generation_(std::move(generation)) {}
 
  private:
-  model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
-                                                  const ReadOptions& options,
-                                                  const Reserve& reserve) const override {
-    if (!key.empty()) return std::nullopt;
+  model::Result<ReadOptions> ToInner(std::string_view key,
+                                     const ReadOptions& options) const override {
+    if (!key.empty()) return options;
     if (options.if_match && *options.if_match != generation_) {
       return model::Stale("changed since it was opened");
     }
     ReadOptions pinned = options;
     pinned.if_match = generation_;
-    NDLFS_TRY(auto result, store_->Read(key, pinned, reserve));
-    if (!result) return model::Stale("gone since it was opened");
-    return result;
+    return pinned;
+  }
+  model::Result<void> CheckFound(std::string_view key, bool is_there) const override {
+    if (is_there || !key.empty()) return {};
+    return model::Stale("gone since it was opened");
   }
 
-  const std::shared_ptr<const Store> store_;
   const Generation generation_;
 };
 

@@ -104,6 +104,26 @@ struct StoreEntry {
   bool is_link = false;
 };
 
+// The facts about a store by which readers choose how to ask it. A store that reads through
+// another one passes them on (forwarding_store.h).
+struct StoreTraits {
+  // Each read of a value is a request to a server: several at once take no longer than one. The
+  // times of values are those of the server, in whole seconds.
+  bool is_remote = false;
+  // Each look at a key is such a request, too.
+  bool looks_are_requests = false;
+  // Reading a value in several parts costs no more than reading all of it at once.
+  bool reads_in_parts = false;
+
+  // The same for a store whose values are in one with these traits, and which has the facts
+  // about its keys in memory.
+  StoreTraits WithKnownKeys() const {
+    StoreTraits traits = *this;
+    traits.looks_are_requests = false;
+    return traits;
+  }
+};
+
 // A Store maps keys to bytes: a directory, a zip archive, a single file. Keys
 // are relative and '/'-separated ("temp/c/0/3"); a store that is one file has
 // the single key "". Thread-safe and immutable; but the values that it reads may
@@ -145,10 +165,8 @@ class Store {
   virtual std::vector<model::Result<std::optional<Value>>> ReadMany(
       std::span<const ReadRequest> requests) const;
 
-  // Whether each look at a key is a request to a server.
-  virtual bool looks_are_requests() const { return false; }
-  // Whether reading a value in several parts costs no more than reading all of it at once.
-  virtual bool ReadsInParts() const { return false; }
+  virtual StoreTraits traits() const { return {}; }
+  bool looks_are_requests() const { return traits().looks_are_requests; }
 
   // The facts about the value at `key`; nullopt if there is no such key. Costs
   // no more than a stat().

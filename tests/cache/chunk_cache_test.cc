@@ -174,6 +174,31 @@ TEST(ChunkCacheTest, AnIndexIsLoadedWhileTheBudgetIsTaken) {
   EXPECT_TRUE(block);
 }
 
+// An index that is no block of bytes.
+struct Table {
+  uint64_t held_bytes() const { return 60; }
+};
+
+TEST(ChunkCacheTest, ObjectsOfIndexesAreChargedByTheirWeight) {
+  ChunkCache cache(100);
+  int loads = 0;
+  const auto load = [&]() -> model::Result<std::shared_ptr<const Table>> {
+    ++loads;
+    return std::make_shared<const Table>();
+  };
+  auto table = cache.IndexCache::GetOrLoad<Table>(1, 0, load).value();
+  EXPECT_EQ(cache.IndexCache::GetOrLoad<Table>(1, 0, load).value(), table);
+  EXPECT_EQ(loads, 1);
+  EXPECT_EQ(cache.stats().used_bytes, 60u);
+  EXPECT_TRUE(cache.GetOrLoad({2, 0}, 40, 0, BlockOf(40, 0)));
+  EXPECT_EQ(cache.IndexCache::GetOrLoad<Table>(1, 0, load).value(), table);
+  table.reset();
+  EXPECT_TRUE(cache.GetOrLoad({2, 1}, 50, 0, BlockOf(50, 0)));
+  EXPECT_EQ(cache.stats().used_bytes, 50u) << "the block was used before the table";
+  EXPECT_TRUE(cache.IndexCache::GetOrLoad<Table>(1, 0, load));
+  EXPECT_EQ(loads, 2);
+}
+
 TEST(ChunkCacheTest, ForgetDropsOneArrayOnly) {
   ChunkCache cache(1000);
   ASSERT_TRUE(cache.GetOrLoad({1, 0}, 100, 0, BlockOf(100, 0)));

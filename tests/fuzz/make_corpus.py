@@ -460,6 +460,9 @@ def make_all(top):
         put(top, "kerchunk_fuzz", str(number), json.dumps(document).encode())
     for number, contents in enumerate(icechunk_files()):
         put(top, "icechunk_fuzz", str(number), contents)
+    for number, text in enumerate(("tag=v1", "branch=a/b", "snapshot=1CECHNKREP0F1RSTCMT0", "at=2026-05-01",
+                                   "at=2026-05-01T12:30Z", "at=2026-05-01 12:30:15.25,tag=v1")):
+        put(top, "icechunk_ref_fuzz", str(number), text.encode())
     for number, text in enumerate(aggregations()):
         put(top, "cfa_fuzz", str(number), (text if text.startswith("j") else "t" + text).encode())
     for number, contents in enumerate(ncml_documents()):

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Stores in a bucket whose chunks are parts of other objects: what they show, and how many requests that takes."""
+import hashlib
+import json
 import os
+import shutil
 import subprocess
+import threading
 import time
+import zipfile
 
 import numpy as np
 
 import harness
-from icechunk_writer import Repository, id_text
+import lying_server
+import parquet
+from icechunk_writer import GROUP, Repository, array_document, id_bytes, id_text, node
 from s3_test import S3TestCase
 
 FIRST = np.arange(40, dtype="<i4").reshape(10, 4)
@@ -129,12 +136,12 @@ class IcechunkRequestsTest(IcechunkCase):
 
     def test_revalidating_is_one_request(self):
         self.make()
-        mount = self.mount("s3://bucket/r", "--revalidate", "1")
+        mount = self.mount("s3://bucket/r", "--revalidate", "0.4")
         self.read(mount.path)
         for look in (lambda: os.listdir(mount.path), lambda: os.stat(mount.join("v")), lambda: self.read(mount.path),
                      lambda: self.read(mount.join(".versions/tags/v1"))):
             look()
-            time.sleep(1.5)
+            time.sleep(0.6)
             self.asked()
             look()
             self.assertEqual(set(self.asked()), {"LIST r/"})
@@ -163,6 +170,170 @@ class IcechunkRequestsTest(IcechunkCase):
                 fixed = [name for name in asked if name.split("/")[1] in ("snapshots", "manifests", "chunks")]
                 self.assertEqual(bool(fixed), is_first, fixed)
         self.assertEqual(asked, ["LIST r/"])
+
+
+class IcechunkOverHttpTest(harness.SourceTestCase):
+    def test_revalidating_is_one_look_at_the_repo_file(self):
+        os.environ["no_proxy"] = "*"
+        Repository(self.path("r")).commit(FIRST, ROWS)
+        server = lying_server.Server(self.source)
+        self.addCleanup(server.stop)
+        for url, folder in (server.url + "/r", ""), (server.url, "r"):
+            with self.subTest(url), harness.Mount(url, "--revalidate", "0.4") as mount:
+                shown = mount.join(folder)
+                os.listdir(mount.path)
+                for look in (lambda: os.listdir(shown), lambda: os.stat(os.path.join(shown, "v")),
+                             lambda: harness.read(shown, "v/data.raw")):
+                    look()
+                    time.sleep(0.6)
+                    server.taken()
+                    look()
+                    self.assertEqual(set(server.taken()), {"HEAD /r/repo"})
+
+
+class IcechunkChangesTest(IcechunkCase):
+    def test_a_repository_that_is_rewritten_is_never_mixed(self):
+        """Another repository takes its place again and again, with other ids."""
+        def rewrite(version):
+            beside = Repository(os.path.join(self.scratch, f"new-{version}"))
+            beside.next = 1000 * version
+            beside.commit(np.full((10, 4), version, "<i4"), ROWS)
+            place = os.path.join(self.source, "r")
+            shutil.rmtree(place, ignore_errors=True)
+            os.rename(beside.path, place)
+        rewrite(1)
+        mount = self.mount("s3://bucket", "--revalidate", "0.05")
+        seen, mixed, done = set(), [], threading.Event()
+
+        def read():
+            while not done.is_set():
+                try:
+                    shown = np.frombuffer(self.read(mount.join("r")), "<i4")
+                except OSError:  # between two of them
+                    continue
+                seen.add(int(shown[0]))
+                if (shown != shown[0]).any():
+                    mixed.append(shown)
+        readers = [threading.Thread(target=read) for _ in range(2)]
+        for reader in readers:
+            reader.start()
+        for version in range(2, 8):
+            rewrite(version)
+            done.wait(0.1)
+        harness.wait_until(lambda: 7 in seen, "the last one")
+        done.set()
+        for reader in readers:
+            reader.join()
+        self.assertEqual(mixed, [])
+
+    def write_virtual(self, name, **checks):
+        """A repository with one chunk, that is the object data.bin."""
+        repository = Repository(os.path.join(self.source, name))
+        manifest = repository.write_manifest([{"index": [0, 0], "location": "s3://bucket/data.bin", "offset": 16,
+                                               "length": 160, **checks}])
+        nodes = [node("/", 1, GROUP), node("/v", 2, array_document(FIRST, 10), [(manifest, [[0, 1], [0, 1]])])]
+        repository.add(repository.write_snapshot(nodes))
+
+    def test_virtual_chunks_are_of_the_version_that_was_noted(self):
+        contents = b"sixteen bytes...".ljust(16) + FIRST.tobytes()
+        harness.write(os.path.join(self.source, "data.bin"), contents)
+        tag = hashlib.md5(contents).hexdigest()
+        written = self.stub.modified
+        checks = {"right": {"checksum_etag": tag}, "quoted": {"checksum_etag": f'"{tag}"'},
+                  "in-time": {"checksum_last_modified": written}, "other": {"checksum_etag": "abc"},
+                  "late": {"checksum_last_modified": written - 1}}
+        for name, check in checks.items():
+            self.write_virtual(name, **check)
+        mount = self.mount("s3://bucket", "--allow-urls", "s3://bucket/", "--revalidate", "0.1")
+        for name in ("right", "quoted", "in-time"):
+            self.assertEqual(self.read(mount.join(name)), FIRST.tobytes(), name)
+        read = [request for request in self.stub.take_requests() if request.key == "data.bin" and request.method == "GET"]
+        self.assertEqual({request.headers.get("if-match") for request in read}, {f'"{tag}"'})
+        reasons = {"other": f'has the ETag "{tag}", and the repository has noted "abc"',
+                   "late": "was modified at 2017-07-14T02:40:00.000000Z, and the repository has noted 2017-07-14T02:39:59"}
+        for name, reason in reasons.items():
+            with self.assertRaises(OSError, msg=name):
+                self.read(mount.join(name))
+            said = harness.run(harness.BINARY, "check", f"s3://bucket/{name}", "--allow-urls", "s3://bucket/")
+            self.assertIn(reason, said.stdout + said.stderr)
+        harness.write(os.path.join(self.source, "data.bin"), contents[:-1] + b"x")
+        harness.wait_until(lambda: not self.reads(mount.join("right")), "the change of the object")
+        denied = harness.run(harness.BINARY, "check", "s3://bucket/right")
+        self.assertIn("--allow-urls s3://bucket/ allows it", denied.stdout + denied.stderr)
+
+    def reads(self, folder):
+        try:
+            return self.read(folder) == FIRST.tobytes()
+        except OSError:
+            return False
+
+
+class ReadAheadTest(S3TestCase):
+    """Chunks that are parts of objects are fetched as those of plain Zarr are, many at a time."""
+    COUNT = 24  # chunks
+    VALUES = np.arange(COUNT * 30_000, dtype="<i4").reshape(COUNT, -1)
+    GROUP = {"zarr_format": 2}
+    ARRAY = {"zarr_format": 2, "shape": list(VALUES.shape), "chunks": [1, VALUES.shape[1]], "dtype": "<i4", "order": "C",
+             "compressor": None, "filters": None, "fill_value": 0}
+
+    def put(self, name, contents):
+        contents = contents if isinstance(contents, bytes) else json.dumps(contents).encode()
+        harness.write(os.path.join(self.source, name), contents)
+
+    def write_all(self):
+        """The same array in stores of all kinds, and how many requests its chunks take besides one each."""
+        rows = [row.tobytes() for row in self.VALUES]
+        metadata = {".zgroup": self.GROUP, "v/.zarray": self.ARRAY}
+        for name, document in metadata.items():
+            self.put(f"plain.zarr/{name}", document)
+        self.put("plain.zarr/.zmetadata", {"zarr_consolidated_format": 1, "metadata": metadata})
+        with zipfile.ZipFile(os.path.join(self.source, "z.zarr.zip"), "w") as archive:
+            for name, document in metadata.items():
+                archive.writestr(name, json.dumps(document))
+            for at, row in enumerate(rows):
+                self.put(f"plain.zarr/v/{at}.0", row)
+                archive.writestr(f"v/{at}.0", row)
+        self.put("data.bin", b"".join(rows))
+        size = len(rows[0])
+        references = {f"v/{at}.0": ["data.bin", at * size, size] for at in range(self.COUNT)}
+        self.put("k.json", {"version": 1, "refs": {**metadata, **references}})
+        self.put("p.parq/.zmetadata", {"metadata": metadata, "record_size": 100})
+        self.put("p.parq/v/refs.0.parq", parquet.table({
+            "path": ("text", [b"s3://bucket/data.bin"] * self.COUNT), "raw": ("text", [None] * self.COUNT),
+            "offset": ("i8", [at * size for at in range(self.COUNT)]), "size": ("i8", [size] * self.COUNT)}))
+        Repository(os.path.join(self.source, "ice")).commit(self.VALUES, 1)
+        table, manifest = 2, 1  # a look and a read
+        return {"plain.zarr": 0, "z.zarr.zip": 0, "k.json": 0, "p.parq": table, "ice": manifest}
+
+    def test_as_many_requests_at_once_as_for_plain_zarr(self):
+        for name, more in self.write_all().items():
+            with self.subTest(name), harness.Mount("s3://bucket", "--revalidate", "3600", "--allow-urls", "s3://bucket/") as mount:
+                os.stat(mount.join(name, "v/data.raw"))
+                self.assertEqual(harness.read(mount.join(name, ".ndl.yaml")).count(b"shape: [24, 30000]"), 1)
+                self.assert_fetched_together(mount.join(name, "v/data.raw"), more)
+
+    def assert_fetched_together(self, path, more):
+        """Holds requests back until several are there: they would not come if each waited for the one before."""
+        together, change, under_way, most = 4, threading.Condition(), [0], [0]
+
+        def hold(request):
+            is_chunk = "range" in request.headers or "/v/" in request.key and not request.key.endswith(".parq")
+            if request.method != "GET" or not is_chunk:
+                return None
+            with change:
+                under_way[0] += 1
+                most[0] = max(most[0], under_way[0])
+                change.notify_all()
+                change.wait_for(lambda: most[0] >= together, 20)
+                under_way[0] -= 1
+            return None
+        self.stub.take_requests()
+        self.stub.fault = hold
+        contents = harness.read(path)
+        self.stub.fault = None
+        self.assertEqual(contents, self.VALUES.tobytes())
+        self.assertGreaterEqual(most[0], together)
+        self.assertLessEqual(len(self.stub.take_requests()), self.COUNT + more)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 import os
 import subprocess
 import time
+import unittest
 
 import numpy as np
 
@@ -140,6 +141,37 @@ class IcechunkTest(harness.SourceTestCase):
         time.sleep(0.3)
         with open(path, "rb") as file:
             self.assertEqual(file.read(), (FIRST + 100).tobytes())
+
+    @unittest.skipUnless(os.getuid() == 0, "needs another user")
+    def test_others_see_of_versions_what_they_may_read(self):
+        repository = self.make()
+        repository.tags["v2"] = 1
+        repository.write_repo()
+        for name in (f"snapshots/{id_text(repository.snapshots[0][0])}", "manifests/" + max(os.listdir(self.path("r/manifests")))):
+            os.chmod(self.path("r", name), 0o600)  # of the first version, and of the second
+        mounted = self.mount(self.source, "--allow-other")
+        others = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        for tag, values in ("v1", FIRST), ("v2", SECOND):
+            path = mounted.join(f"r/.versions/tags/{tag}/v/data.raw")
+            self.assertEqual(harness.read(path), values.tobytes())
+            denied = harness.run(*others, "cat", path)
+            self.assertIn("Permission denied", denied.stderr)
+        self.assertEqual(self.run_ok(*others, "ls", mounted.join("r/.versions/tags")).split(), ["v1", "v2"])
+        for folder, _, names in os.walk(self.source):
+            for name in names:
+                os.chmod(os.path.join(folder, name), 0o644)
+        mounted = self.mount(self.source, "--allow-other")
+        sums = [self.run_ok(*who, "sha256sum", mounted.join("r/.versions/tags/v1/v/data.raw")) for who in ([], others)]
+        self.assertEqual(sums[0], sums[1])
+
+    def test_files_instead_of_folders_are_of_the_version_of_ref(self):
+        self.make()
+        for options, values in ((), SECOND), (("--ref", "tag=v1"), FIRST):
+            with harness.Mount(self.source, "--as", "nc", *options) as mounted:
+                self.assertEqual(sorted(os.listdir(mounted.path)), [".ndlfs", "r.nc"])
+                self.assertIn(values.astype(">i4").tobytes(), harness.read(mounted.join("r.nc")))
+                for name in (".versions", "r/.versions", "r.nc/.versions"):
+                    self.assertFalse(os.path.exists(mounted.join(name)), name)
 
     def test_a_lost_chunk_is_an_error(self):
         repository = self.make()

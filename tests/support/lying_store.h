@@ -40,7 +40,7 @@ class LyingStore final : public backends::Store {
     before_read_ = std::move(call);
   }
 
-  bool ReadsInParts() const override { return true; }
+  backends::StoreTraits traits() const override { return {.reads_in_parts = true}; }
   model::Result<std::optional<backends::ValueInfo>> Stat(std::string_view key) const override {
     return truth_->Stat(key);
   }

@@ -147,8 +147,9 @@ class MemorySource final : public backends::Source,
     DirectoryStore(SourcePtr source, std::string prefix)
         : source_(std::move(source)), prefix_(std::move(prefix)) {}
 
-    bool ReadsInParts() const override { return true; }
-    bool looks_are_requests() const override { return source_->looks_are_requests(); }
+    backends::StoreTraits traits() const override {
+      return {.looks_are_requests = source_->looks_are_requests(), .reads_in_parts = true};
+    }
     model::Result<std::optional<backends::ValueInfo>> Stat(
         std::string_view key) const override {
       NDLFS_RETURN_IF_ERROR(CheckIsBelow(key));

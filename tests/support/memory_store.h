@@ -74,7 +74,7 @@ class MemoryStore final : public backends::Store {
     return stats_;
   }
 
-  bool ReadsInParts() const override { return true; }
+  backends::StoreTraits traits() const override { return {.reads_in_parts = true}; }
   model::Result<std::optional<backends::ValueInfo>> Stat(std::string_view key) const override {
     const std::scoped_lock lock(mutex_);
     ++stats_;

@@ -23,21 +23,26 @@ namespace ndlfs::test {
 // Keeps everything.
 class PlainIndexCache final : public backends::IndexCache {
  public:
-  model::Result<std::shared_ptr<const backends::Bytes>> GetOrLoad(
+  model::Result<std::shared_ptr<const void>> GetOrLoadWeighed(
       uint64_t id, uint64_t slot,
-      const std::function<model::Result<backends::Bytes>()>& load) override {
+      const std::function<model::Result<Weighed>()>& load) override {
     auto& kept = kept_[{id, slot}];
-    if (!kept) {
-      NDLFS_TRY(auto bytes, load());
-      kept = std::make_shared<const backends::Bytes>(std::move(bytes));
+    if (!kept.object) {
+      NDLFS_TRY(kept, load());
     }
-    return kept;
+    return kept.object;
+  }
+  // The weight of all that it keeps.
+  uint64_t weight() const {
+    uint64_t weight = 0;
+    for (const auto& [key, kept] : kept_) weight += kept.weight;
+    return weight;
   }
   size_t size() const { return kept_.size(); }
   void Clear() { kept_.clear(); }
 
  private:
-  std::map<std::pair<uint64_t, uint64_t>, std::shared_ptr<const backends::Bytes>> kept_;
+  std::map<std::pair<uint64_t, uint64_t>, Weighed> kept_;
 };
 
 // The encoded bytes of a chunk; nullopt if it is absent.

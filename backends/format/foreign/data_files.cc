@@ -8,6 +8,7 @@
 #include "backends/base/checked.h"
 #include "backends/format/flat_source.h"
 #include "backends/store/file_name.h"
+#include "backends/store/forwarding_store.h"
 #include "backends/store/keys.h"
 #include "backends/store/zip/inflated_store.h"
 
@@ -42,27 +43,15 @@ Result<void> CheckSize(const PartsLayout& layout, const Part& part, uint64_t siz
 }
 
 // Files that must be there: an absent one is an error, not the fill value.
-class RequiredFiles final : public Store {
+class RequiredFiles final : public ForwardingStore {
  public:
-  explicit RequiredFiles(std::shared_ptr<const Store> files) : files_(std::move(files)) {}
-  Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
-    return files_->Stat(key);
-  }
-  Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
-    return files_->List(prefix);
-  }
-  std::string Describe(std::string_view key) const override { return files_->Describe(key); }
-  bool ReadsInParts() const override { return files_->ReadsInParts(); }
-  std::optional<int64_t> ClockNs() const override { return files_->ClockNs(); }
+  using ForwardingStore::ForwardingStore;
 
  private:
-  Result<std::optional<ReadResult>> DoRead(std::string_view key, const ReadOptions& options,
-                                           const Reserve& reserve) const override {
-    NDLFS_TRY(const auto read, files_->Read(key, options, reserve));
-    if (!read) return model::Corrupt("the data file is not there");
-    return read;
+  Result<void> CheckFound(std::string_view, bool is_there) const override {
+    if (is_there) return {};
+    return model::Corrupt("the data file is not there");
   }
-  const std::shared_ptr<const Store> files_;
 };
 
 // An array without gaps in one file.

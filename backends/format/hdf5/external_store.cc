@@ -22,6 +22,12 @@ class ExternalStore final : public Store {
  public:
   explicit ExternalStore(std::vector<Part> parts) : parts_(std::move(parts)) {}
 
+  // All files are of one source. A look is one at each of them.
+  StoreTraits traits() const override {
+    StoreTraits traits = parts_.front().store->traits();
+    traits.reads_in_parts = false;
+    return traits;
+  }
   // Changes with any of the files.
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (!key.empty()) return std::nullopt;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/icechunk/icechunk_store.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -8,6 +10,7 @@
 
 #include "backends/base/checked.h"
 #include "backends/format/icechunk/metadata_file.h"
+#include "backends/store/caller.h"
 #include "backends/store/keys.h"
 
 namespace ndlfs::backends::icechunk {
@@ -66,7 +69,9 @@ IcechunkStore::IcechunkStore(std::shared_ptr<const Source> source, const std::st
                              std::shared_ptr<const Snapshot> snapshot)
     : repository_(std::move(repository)),
       snapshot_(std::move(snapshot)),
-      virtual_chunks_(std::move(source), path, pinned.containers) {}
+      virtual_chunks_(source, path, pinned.containers),
+      identity_(
+          fmt::format("{}\n{}", JoinKey(source->identity(), path), CallerScope::CurrentId())) {}
 
 std::optional<IcechunkStore::Document> IcechunkStore::FindDocument(std::string_view key) const {
   if (!key.ends_with(kDocument)) return std::nullopt;
@@ -92,7 +97,7 @@ ValueInfo IcechunkStore::InfoOf(const Document& document) const {
 Result<std::optional<ValueInfo>> IcechunkStore::Stat(std::string_view key) const {
   if (const auto document = FindDocument(key)) return InfoOf(*document);
   if (!ParseChunkName(key)) return std::nullopt;
-  NDLFS_TRY(const auto place, Resolve(key));
+  NDLFS_TRY(const auto place, Resolve(key, nullptr));
   if (!place) return std::nullopt;
   if (place->bytes != nullptr) {
     ValueInfo info;
@@ -125,16 +130,20 @@ Result<std::vector<StoreEntry>> IcechunkStore::List(std::string_view prefix) con
   return entries;
 }
 
-Result<std::shared_ptr<const Manifest>> IcechunkStore::LoadManifest(const ObjectId& id) const {
-  return manifests_.GetOrLoad(id, [&]() -> Result<std::shared_ptr<const Manifest>> {
+Result<std::shared_ptr<const Manifest>> IcechunkStore::LoadManifest(const ObjectId& id,
+                                                                    IndexCache* indexes) const {
+  const auto load = [&]() -> Result<std::shared_ptr<const Manifest>> {
     NDLFS_TRY(Bytes payload, repository_->ReadManifest(id, snapshot_->LimitOf(id)));
     NDLFS_TRY(auto manifest, Manifest::Make(std::move(payload), id),
               Describe(Repository::ManifestKey(id)));
     return manifest;
-  });
+  };
+  return KnownManifests::Get().GetOrLoad(fmt::format("{}\n{}", identity_, IdText(id)), indexes,
+                                         load);
 }
 
-Result<std::optional<ValuePlace>> IcechunkStore::Resolve(std::string_view key) const {
+Result<std::optional<ValuePlace>> IcechunkStore::Resolve(std::string_view key,
+                                                         IndexCache* indexes) const {
   const auto chunk = ParseChunkName(key);
   if (!chunk) {
     return model::Unsupported("the chunk key {}: keys of Icechunk are c/0/1",
@@ -144,7 +153,7 @@ Result<std::optional<ValuePlace>> IcechunkStore::Resolve(std::string_view key) c
   if (node == nullptr) return std::nullopt;
   NDLFS_TRY(const auto* reference, snapshot_->FindManifest(*node, chunk->index));
   if (reference == nullptr) return std::nullopt;
-  NDLFS_TRY(const auto manifest, LoadManifest(CopyId(*reference->object_id())));
+  NDLFS_TRY(const auto manifest, LoadManifest(CopyId(*reference->object_id()), indexes));
   const auto* found = manifest->Find(*node->id(), chunk->index);
   if (found == nullptr) return std::nullopt;
   return PlaceOf(*manifest, *found, key);
@@ -201,7 +210,7 @@ Result<std::optional<ReadResult>> IcechunkStore::DoRead(std::string_view key,
   };
   if (const auto document = FindDocument(key)) return copy(document->text, InfoOf(*document));
   if (!ParseChunkName(key)) return std::nullopt;
-  NDLFS_TRY(const auto place, Resolve(key));
+  NDLFS_TRY(const auto place, Resolve(key, nullptr));
   if (!place) return std::nullopt;
   if (place->bytes != nullptr) {
     NDLFS_TRY(const auto info, Stat(key));

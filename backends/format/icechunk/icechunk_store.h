@@ -28,17 +28,17 @@ class IcechunkStore final : public Store, public ChunkTable {
 
   const Snapshot& snapshot() const { return *snapshot_; }
 
+  StoreTraits traits() const override { return repository_->store()->traits().WithKnownKeys(); }
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override;
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override;
   std::optional<int64_t> ClockNs() const override { return repository_->store()->ClockNs(); }
-  uint64_t held_bytes() const override {
-    return snapshot_->held_bytes() + manifests_.held_bytes();
-  }
+  uint64_t held_bytes() const override { return snapshot_->held_bytes(); }
   std::string Describe(std::string_view key) const override {
     return repository_->store()->Describe(key);
   }
 
-  model::Result<std::optional<ValuePlace>> Resolve(std::string_view key) const override;
+  model::Result<std::optional<ValuePlace>> Resolve(std::string_view key,
+                                                   IndexCache* indexes) const override;
   bool lists_keys() const override { return false; }
 
  private:
@@ -54,7 +54,8 @@ class IcechunkStore final : public Store, public ChunkTable {
   // That at `key`; nullopt if there is none.
   std::optional<Document> FindDocument(std::string_view key) const;
   ValueInfo InfoOf(const Document& document) const;
-  model::Result<std::shared_ptr<const Manifest>> LoadManifest(const ObjectId& id) const;
+  model::Result<std::shared_ptr<const Manifest>> LoadManifest(const ObjectId& id,
+                                                              IndexCache* indexes) const;
   model::Result<std::optional<ValuePlace>> PlaceOf(const Manifest& manifest,
                                                    const fb::ChunkRef& chunk,
                                                    std::string_view key) const;
@@ -64,7 +65,7 @@ class IcechunkStore final : public Store, public ChunkTable {
   const std::shared_ptr<const Repository> repository_;
   const std::shared_ptr<const Snapshot> snapshot_;
   const VirtualChunks virtual_chunks_;
-  mutable ManifestCache manifests_;
+  const std::string identity_;  // of the repository, for the user who has opened it
 };
 
 }  // namespace ndlfs::backends::icechunk

@@ -124,27 +124,31 @@ Result<std::string> Manifest::LocationOf(const fb::ChunkRef& chunk) const {
   return location;
 }
 
-std::shared_ptr<const Manifest> ManifestCache::Find(const std::string& key) {
-  const model::MutexLock lock(mutex_);
-  const auto* found = kept_.Find(key);
-  return found == nullptr ? nullptr : *found;
+KnownManifests& KnownManifests::Get() {
+  static KnownManifests known;
+  return known;
 }
 
-Result<std::shared_ptr<const Manifest>> ManifestCache::GetOrLoad(const ObjectId& id,
-                                                                 const Load& load) {
-  const std::string key(id.begin(), id.end());
-  if (auto found = Find(key)) return found;
-  const model::MutexLock loading(loading_[std::hash<std::string>()(key) % loading_.size()]);
-  if (auto found = Find(key)) return found;
-  NDLFS_TRY(auto manifest, load());
+KnownManifests::Known KnownManifests::Find(const std::string& name) {
   const model::MutexLock lock(mutex_);
-  kept_.Put(key, manifest, manifest->held_bytes());
-  return manifest;
+  if (const Known* known = known_.Find(name)) return *known;
+  const Known added{NewId(), {}};
+  known_.Put(name, added);
+  return added;
 }
 
-uint64_t ManifestCache::held_bytes() const {
-  const model::MutexLock lock(mutex_);
-  return kept_.total_weight();
+Result<std::shared_ptr<const Manifest>> KnownManifests::GetOrLoad(const std::string& name,
+                                                                  IndexCache* indexes,
+                                                                  const Load& load) {
+  const Known known = Find(name);
+  if (indexes != nullptr) {
+    NDLFS_TRY(auto manifest, indexes->GetOrLoad<Manifest>(id_, known.slot, load));
+    const model::MutexLock lock(mutex_);
+    known_.Put(name, {known.slot, manifest});
+    return manifest;
+  }
+  if (auto manifest = known.manifest.lock()) return manifest;
+  return load();
 }
 
 }  // namespace ndlfs::backends::icechunk

@@ -3,7 +3,6 @@
 
 #include <zstd.h>
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,8 +10,10 @@
 #include <string>
 
 #include "backends/base/bytes.h"
+#include "backends/base/new_id.h"
 #include "backends/format/icechunk/manifest_generated.h"
 #include "backends/format/icechunk/object_id.h"
+#include "backends/store/index_cache.h"
 #include "model/bounded_map.h"
 #include "model/error.h"
 #include "model/mutex.h"
@@ -46,26 +47,33 @@ class Manifest {
   uint64_t dictionary_bytes_ = 0;
 };
 
-// The manifests that were used last, found again by their ids, in bounded memory; the last one
-// however large it is. Thread-safe.
-class ManifestCache {
+// The manifests that all stores of this process have in memory, or had lately. A manifest is
+// written once, so its id finds it for ever. Thread-safe.
+class KnownManifests {
  public:
   using Load = std::function<model::Result<std::shared_ptr<const Manifest>>()>;
-  // Calls `load` once for a manifest, also if several threads want it at once.
-  model::Result<std::shared_ptr<const Manifest>> GetOrLoad(const ObjectId& id, const Load& load)
-      EXCLUDES(mutex_);
-  uint64_t held_bytes() const EXCLUDES(mutex_);
+
+  static KnownManifests& Get();
+
+  // The manifest that `name` identifies among those of all sources, for all users who may be
+  // shown it. Stays in `indexes` as long as there is room. If `indexes` is null, calls `load`
+  // unless the manifest is still in memory.
+  model::Result<std::shared_ptr<const Manifest>> GetOrLoad(const std::string& name,
+                                                           IndexCache* indexes,
+                                                           const Load& load) EXCLUDES(mutex_);
 
  private:
-  static constexpr uint64_t kMostBytes = uint64_t{256} << 20;
+  struct Known {
+    uint64_t slot = 0;  // of an IndexCache
+    std::weak_ptr<const Manifest> manifest;
+  };
+  static constexpr uint64_t kMost = 1 << 16;
 
-  std::shared_ptr<const Manifest> Find(const std::string& key) EXCLUDES(mutex_);
+  Known Find(const std::string& name) EXCLUDES(mutex_);
 
+  const uint64_t id_ = NewId();
   mutable model::Mutex mutex_;
-  model::BoundedMap<std::string, std::shared_ptr<const Manifest>> kept_ GUARDED_BY(mutex_){
-      kMostBytes};
-  // Held while a manifest is loaded, one of them for each id. Taken before mutex_.
-  std::array<model::Mutex, 61> loading_;
+  model::BoundedMap<std::string, Known> known_ GUARDED_BY(mutex_){kMost};
 };
 
 }  // namespace ndlfs::backends::icechunk

@@ -33,6 +33,7 @@ constexpr uint64_t kMaxRefFile = 64 << 10;
 constexpr uint64_t kUsualGrowth = 6;
 // In version 1, where each is a file.
 constexpr size_t kMostAncestorsV1 = 10'000;
+constexpr size_t kMostRefs = 100'000;  // of branches, and of tags
 
 ObjectId IdOf(const fb::ObjectId12& id) {
   ObjectId copy;
@@ -95,6 +96,10 @@ Result<ObjectId> ParseRefFile(std::string_view text) {
   NDLFS_TRY(const Json* id, RequireMember(json, "snapshot"));
   if (!id->is_string()) return model::BadInput("snapshot: expected a string");
   return ParseId(id->get_ref<const std::string&>());
+}
+
+model::Failure TooManyRefs() {
+  return model::Limit("more than {} branches or tags", kMostRefs);
 }
 
 model::Failure NoSuch(const Ref& ref) {
@@ -272,7 +277,6 @@ Result<Bytes> Repository::ReadManifest(const ObjectId& id, uint64_t limit) const
 }
 
 Result<std::vector<NamedRef>> Repository::ListRefsV1(Ref::Kind kind) const {
-  constexpr size_t kMostRefs = 100'000;
   std::vector<NamedRef> refs;
   NDLFS_TRY(const auto entries, store_->List("refs"));
   for (const StoreEntry& entry : entries) {
@@ -282,7 +286,7 @@ Result<std::vector<NamedRef>> Repository::ListRefsV1(Ref::Kind kind) const {
     if (!pinned && pinned.error().code() == model::ErrorCode::kNotFound) continue;
     if (!pinned) return model::Propagate(pinned.error());
     refs.push_back({entry.name.substr(prefix.size()), pinned->snapshot});
-    if (refs.size() > kMostRefs) return model::Limit("more than {} refs", kMostRefs);
+    if (refs.size() > kMostRefs) return TooManyRefs();
   }
   std::ranges::sort(refs, {}, &NamedRef::name);
   return refs;
@@ -297,6 +301,7 @@ Result<RefNames> Repository::ListRefs() const {
     return names;
   }
   const auto add = [&](const auto& refs, std::vector<NamedRef>& out) -> Result<void> {
+    if (refs.size() > kMostRefs) return TooManyRefs();
     for (const auto* ref : refs) {
       NDLFS_TRY(const auto* snapshot, repo->At(ref->snapshot_index()));
       out.push_back({std::string(TextOf(ref->name())), IdOf(*snapshot->id())});
@@ -317,6 +322,29 @@ Result<void> Repository::ForEachAncestor(const Ref& ref, const Visit& visit) con
   }
   NDLFS_TRY(const Pinned pinned, ResolveV1(ref));
   return WalkV1(pinned.snapshot, visit);
+}
+
+Result<void> Repository::ForEachSnapshot(const Ref& ref, const Visit& visit) const {
+  NDLFS_TRY(const auto repo, ReadRepoFile());
+  if (repo) {
+    NDLFS_TRY(const size_t index, IndexOf(*repo, ref));
+    NDLFS_RETURN_IF_ERROR(WalkIn(*repo, index, visit));
+    for (const auto* refs : {repo->root->branches(), repo->root->tags()}) {
+      for (const auto* named : *refs) {
+        (void)WalkIn(*repo, named->snapshot_index(), visit);
+      }
+    }
+    return {};
+  }
+  NDLFS_RETURN_IF_ERROR(ForEachAncestor(ref, visit));
+  for (const auto kind : {Ref::Kind::kBranch, Ref::Kind::kTag}) {
+    NDLFS_TRY(const auto refs, ListRefsV1(kind));
+    for (const NamedRef& named : refs) {
+      const auto walked = WalkV1(named.snapshot, visit);
+      if (!walked && walked.error().is_transient()) return walked;
+    }
+  }
+  return {};
 }
 
 // An ancestor that has expired ends the history.

@@ -69,6 +69,7 @@ class Repository {
   model::Result<Bytes> ReadSnapshot(const ObjectId& id) const;
   model::Result<Bytes> ReadManifest(const ObjectId& id, uint64_t limit) const;
 
+  // kLimit if there are more than a hundred thousand.
   model::Result<RefNames> ListRefs() const;
   // Whether there was a tag of this name, which can never be used again.
   model::Result<bool> WasDeleted(const std::string& tag) const;
@@ -78,6 +79,9 @@ class Repository {
   // ancestor.
   using Visit = std::function<bool(const SnapshotInfo&)>;
   model::Result<void> ForEachAncestor(const Ref& ref, const Visit& visit) const;
+  // The same for `ref`, and then for each branch and each tag, whose histories end where they
+  // cannot be read. Reads `repo` once.
+  model::Result<void> ForEachSnapshot(const Ref& ref, const Visit& visit) const;
 
   static std::string SnapshotKey(const ObjectId& id) { return "snapshots/" + IdText(id); }
   static std::string ManifestKey(const ObjectId& id) { return "manifests/" + IdText(id); }

@@ -54,24 +54,12 @@ model::Result<VersionNames> ListVersions(const Repository& repository, const Ref
   NDLFS_TRY(const RefNames refs, repository.ListRefs());
   for (const NamedRef& branch : refs.branches) names.branches.push_back(branch.name);
   for (const NamedRef& tag : refs.tags) names.tags.push_back(tag.name);
-  std::set<std::string> seen;
-  const auto add_history = [&](const Ref& from) {
-    return repository.ForEachAncestor(from, [&](const SnapshotInfo& info) {
-      std::string id = IdText(info.id);
-      if (names.snapshots.size() == kMostNames || !seen.insert(id).second) return false;
-      names.snapshots.push_back(std::move(id));
-      return true;
-    });
-  };
-  NDLFS_RETURN_IF_ERROR(add_history(ref));
-  for (const auto* named : {&refs.branches, &refs.tags}) {
-    for (const NamedRef& other : *named) {
-      const std::string id = IdText(other.snapshot);
-      if (seen.contains(id) || names.snapshots.size() == kMostNames) continue;
-      const auto added = add_history({Ref::Kind::kSnapshot, id});
-      if (!added && added.error().is_transient()) return model::Propagate(added.error());
-    }
-  }
+  std::set<ObjectId> seen;
+  NDLFS_RETURN_IF_ERROR(repository.ForEachSnapshot(ref, [&](const SnapshotInfo& info) {
+    if (names.snapshots.size() == kMostNames || !seen.insert(info.id).second) return false;
+    names.snapshots.push_back(IdText(info.id));
+    return true;
+  }));
   return names;
 }
 

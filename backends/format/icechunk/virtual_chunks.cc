@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/base/percent_encoding.h"
+#include "backends/format/icechunk/ref.h"
 #include "backends/store/keys.h"
 
 namespace ndlfs::backends::icechunk {
@@ -38,7 +39,10 @@ Result<void> Check(const ValueInfo& info, const VirtualChunks::Checks& checks) {
   constexpr int64_t kSecond = 1'000'000'000;
   const int64_t modified_s = info.modified_ns / kSecond;
   if (checks.last_modified_s != 0 && modified_s > int64_t{checks.last_modified_s}) {
-    return model::Corrupt("the file was modified after the repository has noted it");
+    constexpr uint64_t kUs = 1'000'000;
+    return model::Corrupt("the file was modified at {}, and the repository has noted {}",
+                          TimeText(static_cast<uint64_t>(modified_s) * kUs),
+                          TimeText(checks.last_modified_s * kUs));
   }
   return {};
 }

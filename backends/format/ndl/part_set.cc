@@ -33,6 +33,10 @@ class PathsOfSource final : public Store {
  public:
   explicit PathsOfSource(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
 
+  StoreTraits traits() const override {
+    const bool is_remote = source_->looks_are_requests();
+    return {.is_remote = is_remote, .looks_are_requests = is_remote};
+  }
   // A directory has the time of its last change as its version.
   Result<std::optional<ValueInfo>> Stat(std::string_view path) const override {
     const auto status = source_->Stat(path, Follow::kYes).value_or(std::nullopt);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backends/store/chunk_table.h"
+#include "backends/store/forwarding_store.h"
 #include "backends/store/kept_values.h"
 #include "backends/store/partial_listing.h"
 #include "model/mutex.h"
@@ -29,11 +30,11 @@ bool IsNumber(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
 
-class FindingStore : public SeparatorStore, public PartialListing, public KeptValues {
+class FindingStore : public ForwardingStore, public SeparatorStore {
  public:
   FindingStore(std::shared_ptr<const Store> store, std::string prefix, std::string_view lead,
                char separator, size_t rank)
-      : store_(std::move(store)),
+      : ForwardingStore(std::move(store)),
         prefix_(std::move(prefix)),
         lead_(lead),
         separator_(separator),
@@ -49,51 +50,40 @@ class FindingStore : public SeparatorStore, public PartialListing, public KeptVa
 
   Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (state_ == State::kOther) {
-      NDLFS_TRY(auto other, store_->Stat(Other(key)));
+      NDLFS_TRY(auto other, inner().Stat(Other(key)));
       if (other) return other;
     }
-    NDLFS_TRY(auto info, store_->Stat(key));
+    NDLFS_TRY(auto info, inner().Stat(key));
     if (info || state_ == State::kOther) return info;
     NDLFS_TRY(const bool is_other, IsUnderOther(key));
     if (!is_other) return info;
-    return store_->Stat(Other(key));
+    return inner().Stat(Other(key));
   }
   std::vector<Result<std::optional<ValueInfo>>> StatMany(
       std::span<const std::string_view> keys) const override {
-    return state_ == State::kOther ? Store::StatMany(keys) : store_->StatMany(keys);
+    return state_ == State::kOther ? Store::StatMany(keys) : inner().StatMany(keys);
   }
   std::vector<Result<std::optional<backends::Value>>> ReadMany(
       std::span<const ReadRequest> requests) const override {
-    return state_ == State::kOwn ? store_->ReadMany(requests) : Store::ReadMany(requests);
+    return state_ == State::kOwn ? inner().ReadMany(requests) : Store::ReadMany(requests);
   }
-  bool looks_are_requests() const override { return store_->looks_are_requests(); }
-  bool ReadsInParts() const override { return store_->ReadsInParts(); }
-  Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
-    return store_->List(prefix);
-  }
-  Result<std::vector<StoreEntry>> ListSome(std::string_view prefix,
-                                           size_t limit) const override {
-    return backends::ListSome(*store_, prefix, limit);
-  }
-  uint64_t held_bytes() const override { return store_->held_bytes(); }
-  std::optional<int64_t> ClockNs() const override { return store_->ClockNs(); }
   std::string Describe(std::string_view key) const override {
-    return store_->Describe(state_ == State::kOther ? Other(key) : std::string(key));
+    return inner().Describe(state_ == State::kOther ? Other(key) : std::string(key));
   }
   bool IsKept(std::string_view key, const ByteRange& range) const override {
-    return backends::IsKept(*store_, state_ == State::kOther ? Other(key) : std::string(key),
+    return backends::IsKept(inner(), state_ == State::kOther ? Other(key) : std::string(key),
                             range);
   }
 
  protected:
   // The same of `table`, which the store is.
-  Result<std::optional<ValuePlace>> ResolveIn(const ChunkTable& table,
-                                              std::string_view key) const {
+  Result<std::optional<ValuePlace>> ResolveIn(const ChunkTable& table, std::string_view key,
+                                              IndexCache* indexes) const {
     if (state_ == State::kOther) {
-      NDLFS_TRY(auto other, table.Resolve(Other(key)));
+      NDLFS_TRY(auto other, table.Resolve(Other(key), indexes));
       if (other) return other;
     }
-    NDLFS_TRY(auto place, table.Resolve(key));
+    NDLFS_TRY(auto place, table.Resolve(key, indexes));
     if (place) {
       if (state_ == State::kUndecided) state_ = State::kOwn;
       return place;
@@ -101,7 +91,7 @@ class FindingStore : public SeparatorStore, public PartialListing, public KeptVa
     if (state_ == State::kOther) return place;
     NDLFS_TRY(const bool is_other, IsUnderOther(key));
     if (!is_other) return place;
-    return table.Resolve(Other(key));
+    return table.Resolve(Other(key), indexes);
   }
 
  private:
@@ -110,10 +100,10 @@ class FindingStore : public SeparatorStore, public PartialListing, public KeptVa
   Result<std::optional<ReadResult>> DoRead(std::string_view key, const ReadOptions& options,
                                            const Reserve& reserve) const override {
     if (state_ == State::kOther) {
-      NDLFS_TRY(auto other, store_->Read(Other(key), options, reserve));
+      NDLFS_TRY(auto other, inner().Read(Other(key), options, reserve));
       if (other) return other;
     }
-    NDLFS_TRY(auto read, store_->Read(key, options, reserve));
+    NDLFS_TRY(auto read, inner().Read(key, options, reserve));
     if (read) {
       if (state_ == State::kUndecided) state_ = State::kOwn;
       return read;
@@ -121,7 +111,7 @@ class FindingStore : public SeparatorStore, public PartialListing, public KeptVa
     if (state_ == State::kOther) return read;
     NDLFS_TRY(const bool is_other, IsUnderOther(key));
     if (!is_other) return read;
-    return store_->Read(Other(key), options, reserve);
+    return inner().Read(Other(key), options, reserve);
   }
 
   char OtherSeparator() const { return separator_ == '.' ? '/' : '.'; }
@@ -141,13 +131,13 @@ class FindingStore : public SeparatorStore, public PartialListing, public KeptVa
     if (state_ != State::kUndecided) return state_ == State::kOther;
     const model::MutexLock lock(mutex_);
     if (state_ != State::kUndecided) return state_ == State::kOther;
-    NDLFS_TRY(state_, store_->looks_are_requests() ? Ask(key) : LookThrough(key));
+    NDLFS_TRY(state_, traits().looks_are_requests ? Ask(key) : LookThrough(key));
     return state_ == State::kOther;
   }
 
   // A chunk that is absent under both keys decides nothing.
   Result<State> Ask(std::string_view key) const {
-    NDLFS_TRY(const auto info, store_->Stat(Other(key)));
+    NDLFS_TRY(const auto info, inner().Stat(Other(key)));
     return info ? State::kOther : State::kUndecided;
   }
 
@@ -156,7 +146,7 @@ class FindingStore : public SeparatorStore, public PartialListing, public KeptVa
     if (last_look_ && now - *last_look_ < kBetweenLooks) return State::kUndecided;
     std::string_view folder = prefix_;
     if (folder.ends_with('/')) folder.remove_suffix(1);
-    const auto entries = backends::ListSome(*store_, folder, kLookedThrough);
+    const auto entries = backends::ListSome(inner(), folder, kLookedThrough);
     // A folder whose files may be read need not be one that may be listed.
     if (!entries && entries.error().code() == model::ErrorCode::kDenied) return Ask(key);
     if (!entries) return model::Propagate(entries.error());
@@ -192,7 +182,6 @@ class FindingStore : public SeparatorStore, public PartialListing, public KeptVa
     return parts == rank_ ? '.' : '\0';
   }
 
-  const std::shared_ptr<const Store> store_;
   const std::string prefix_;
   const std::string_view lead_;  // "c", or nothing
   const char separator_;
@@ -209,8 +198,9 @@ class FindingTable final : public FindingStore, public ChunkTable {
                std::string prefix, std::string_view lead, char separator, size_t rank)
       : FindingStore(store, std::move(prefix), lead, separator, rank), table_(table) {}
 
-  Result<std::optional<ValuePlace>> Resolve(std::string_view key) const override {
-    return ResolveIn(table_, key);
+  Result<std::optional<ValuePlace>> Resolve(std::string_view key,
+                                            IndexCache* indexes) const override {
+    return ResolveIn(table_, key, indexes);
   }
 
  private:

@@ -11,12 +11,13 @@
 
 namespace ndlfs::backends::zarr {
 
-// The store of the chunks of one array. Many programs have written "0/1" under metadata whose
-// separator is ".", and the other way round. If a chunk is absent, the store therefore looks
-// once whether the array has chunks under the other separator and none under its own. Then it
-// reads those.
-class SeparatorStore : public Store {
+// A capability (by dynamic_cast) of the store of the chunks of one array. Many programs have
+// written "0/1" under metadata whose separator is ".", and the other way round. If a chunk is
+// absent, the store therefore looks once whether the array has chunks under the other separator
+// and none under its own. Then it reads those.
+class SeparatorStore {
  public:
+  virtual ~SeparatorStore() = default;
   // One line if the chunks were found under the other separator, otherwise none.
   virtual std::vector<std::string> notes() const = 0;
 };

@@ -100,7 +100,7 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
   model::Result<ChunkLocation> Locate(std::span<const uint64_t> index,
                                       IndexCache& indexes) const override {
     if (layout_->shards.empty()) {
-      return Find(prefix_ + layout_->keys.Key(index));
+      return Find(prefix_ + layout_->keys.Key(index), indexes);
     }
     const ChunkGrid& grid = layout_->spec.grid;
     Index begin(grid.rank());
@@ -166,7 +166,7 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
   bool has_exact_keys() const { return table_ != nullptr && !table_->lists_keys(); }
 
   // The value at `key`, where it truly is.
-  model::Result<ChunkLocation> Find(std::string key) const {
+  model::Result<ChunkLocation> Find(std::string key, IndexCache& indexes) const {
     ChunkLocation location;
     if (table_ == nullptr) {
       location.store = store_;
@@ -174,7 +174,7 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
       location.pieces = {ByteRange{}};
       return location;
     }
-    NDLFS_TRY(auto place, table_->Resolve(key), store_->Describe(key));
+    NDLFS_TRY(auto place, table_->Resolve(key, &indexes), store_->Describe(key));
     if (!place) return ChunkLocation::Absent();
     location.store = std::move(place->store);
     location.key = std::move(place->key);
@@ -206,7 +206,8 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
     }
     shard.shape = layout_->objects.ChunkShape(object);
     shard.slot = Linear(object, layout_->objects.counts());
-    NDLFS_TRY(const ChunkLocation whole, FindShard(prefix_ + layout_->keys.Key(object)));
+    NDLFS_TRY(const ChunkLocation whole,
+              FindShard(prefix_ + layout_->keys.Key(object), indexes));
     if (whole.absent()) return whole;
     shard.version = whole.if_match;
     if (whole.pieces[0].length != ByteRange::kToEnd) shard.bytes = whole.pieces[0];
@@ -223,8 +224,8 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
 
   // A shard as a value, of all bytes or of a range whose size is known. Any other one is read
   // through the table.
-  model::Result<ChunkLocation> FindShard(const std::string& key) const {
-    NDLFS_TRY(ChunkLocation shard, Find(key));
+  model::Result<ChunkLocation> FindShard(const std::string& key, IndexCache& indexes) const {
+    NDLFS_TRY(ChunkLocation shard, Find(key, indexes));
     if (shard.absent()) return shard;
     const ByteRange& range = shard.pieces[0];
     const bool is_usual =

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "backends/store/forwarding_source.h"
+#include "backends/store/forwarding_store.h"
 #include "backends/store/kept_values.h"
 #include "backends/store/keys.h"
-#include "backends/store/partial_listing.h"
 #include "backends/store/source_clock.h"
 #include "model/bounded_map.h"
 #include "model/mutex.h"
@@ -230,47 +230,26 @@ model::Failure BeyondLimit(uint64_t size, uint64_t limit) {
 }
 
 // A store whose keys are paths below `path_`, or the one file at `path_`.
-class CachedStore final : public Store, public PartialListing, public KeptValues {
+class CachedStore final : public ForwardingStore {
  public:
   CachedStore(std::shared_ptr<const Store> store, std::shared_ptr<const FileCache> cache,
               std::string path, bool is_file)
-      : store_(std::move(store)),
+      : ForwardingStore(std::move(store)),
         cache_(std::move(cache)),
         path_(std::move(path)),
         is_file_(is_file) {}
 
-  bool ReadsInParts() const override { return store_->ReadsInParts(); }
-  bool looks_are_requests() const override { return store_->looks_are_requests(); }
-  uint64_t held_bytes() const override { return store_->held_bytes(); }
-  std::optional<int64_t> ClockNs() const override { return store_->ClockNs(); }
-  std::string Describe(std::string_view key) const override { return store_->Describe(key); }
-
   Info Stat(std::string_view key) const override {
     const auto asked = Clock::now();
-    auto info = store_->Stat(key);
+    auto info = inner().Stat(key);
     NoteInfo(key, info, asked);
     return info;
   }
   std::vector<Info> StatMany(std::span<const std::string_view> keys) const override {
     const auto asked = Clock::now();
-    auto infos = store_->StatMany(keys);
+    auto infos = inner().StatMany(keys);
     for (size_t i = 0; i < infos.size(); ++i) NoteInfo(keys[i], infos[i], asked);
     return infos;
-  }
-  std::vector<bool> KnownToHold(std::string_view prefix, std::span<const StoreEntry> entries,
-                                std::span<const std::string_view> names) const override {
-    return store_->KnownToHold(prefix, entries, names);
-  }
-  void LookAhead(std::string_view prefix, std::span<const std::string_view> names,
-                 std::span<const std::string_view> names_below) const override {
-    store_->LookAhead(prefix, names, names_below);
-  }
-  model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
-    return store_->List(prefix);
-  }
-  model::Result<std::vector<StoreEntry>> ListSome(std::string_view prefix,
-                                                  size_t limit) const override {
-    return backends::ListSome(*store_, prefix, limit);
   }
   bool IsKept(std::string_view key, const ByteRange& range) const override {
     if (!IsSound(key)) return false;
@@ -283,7 +262,7 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
   }
 
   std::vector<Answer> ReadMany(std::span<const ReadRequest> requests) const override {
-    if (!AreSound(requests)) return store_->ReadMany(requests);
+    if (!AreSound(requests)) return inner().ReadMany(requests);
     const Versions versions = PresentVersions(requests);
     std::vector<Answer> answers(requests.size());
     std::vector<ReadRequest> missing;
@@ -311,7 +290,7 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
     }
     if (missing.empty()) return answers;
     const auto asked = Clock::now();
-    auto fetched = store_->ReadMany(missing);
+    auto fetched = inner().ReadMany(missing);
     for (size_t j = 0; j < places.size(); ++j) {
       answers[places[j]] = Part(requests[places[j]], missing[j], std::move(fetched[j]), asked);
     }
@@ -334,7 +313,7 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
   void NoteInfo(std::string_view key, const Info& info, Clock::time_point asked) const {
     if (!info || !IsSound(key)) return;
     if (*info) {
-      cache_->Note(*store_, PathOf(key), **info, asked);
+      cache_->Note(inner(), PathOf(key), **info, asked);
     } else {
       cache_->Forget(PathOf(key));
     }
@@ -351,7 +330,7 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
     model::MutexLock lock(mutex_);
     if (!pinned_) pinned_ = generation;
     if (*pinned_ == generation) return {};
-    return model::HasChanged(store_->Describe(""));
+    return model::HasChanged(inner().Describe(""));
   }
 
   // The version that a read has to be of, if blocks of it may be used without asking the source
@@ -427,8 +406,8 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
     NDLFS_RETURN_IF_ERROR(Pin(value.info.generation));
     const ByteRange whole = wide.options.Clip(value.info.size);
     const ByteRange part = request.options.Clip(value.info.size);
-    cache_->Note(*store_, path, value.info, asked);
-    cache_->Keep(*store_, path, value.info, whole.offset, value.bytes.span());
+    cache_->Note(inner(), path, value.info, asked);
+    cache_->Keep(inner(), path, value.info, whole.offset, value.bytes.span());
     if (part.length > request.limit) return BeyondLimit(part.length, request.limit);
     if (part.length == whole.length) return fetched;
     return Value{
@@ -452,7 +431,7 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
   model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
                                                   const ReadOptions& options,
                                                   const Reserve& reserve) const override {
-    if (!IsSound(key) || AsksForNothing(options)) return store_->Read(key, options, reserve);
+    if (!IsSound(key) || AsksForNothing(options)) return inner().Read(key, options, reserve);
     const std::string path = PathOf(key);
     ReadOptions pinned_options = options;
     if (!pinned_options.if_match) pinned_options.if_match = pinned();
@@ -495,7 +474,7 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
     NDLFS_TRY(
         const auto result,
         Fetch(key, path, missing, [&](uint64_t) -> model::Result<ByteSpan> { return rest; }));
-    if (!result) return model::HasChanged(store_->Describe(key));
+    if (!result) return model::HasChanged(inner().Describe(key));
     return ReadResult{done + result->count, result->info};
   }
 
@@ -521,18 +500,17 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
       return fetched;
     };
     const auto asked = Clock::now();
-    NDLFS_TRY(const auto result, store_->Read(key, wide, make_room));
+    NDLFS_TRY(const auto result, inner().Read(key, wide, make_room));
     if (!result) return std::nullopt;
     NDLFS_RETURN_IF_ERROR(Pin(result->info.generation));
-    cache_->Note(*store_, path, result->info, asked);
-    cache_->Keep(*store_, path, result->info, wide.Clip(result->info.size).offset, fetched);
+    cache_->Note(inner(), path, result->info, asked);
+    cache_->Keep(inner(), path, result->info, wide.Clip(result->info.size).offset, fetched);
     if (fetched.data() != out.data() && !out.empty()) {
       std::memcpy(out.data(), fetched.data() + skipped, out.size());
     }
     return ReadResult{out.size(), result->info};
   }
 
-  const std::shared_ptr<const Store> store_;
   const std::shared_ptr<const FileCache> cache_;
   const std::string path_;
   const bool is_file_;

@@ -17,13 +17,15 @@
 namespace ndlfs::backends {
 namespace {
 
+constexpr StoreTraits kTraits = {.is_remote = true, .looks_are_requests = true};
+
 // The files below a directory.
 class RemoteStore final : public Store, public PartialListing {
  public:
   RemoteStore(RemoteFiles files, std::string path)
       : files_(std::move(files)), path_(std::move(path)) {}
 
-  bool looks_are_requests() const override { return true; }
+  StoreTraits traits() const override { return kTraits; }
   std::optional<int64_t> ClockNs() const override { return files_.tree->ClockNs(); }
 
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
@@ -115,7 +117,7 @@ class PinnedFile final : public Store {
   PinnedFile(RemoteFiles files, std::string path)
       : files_(std::move(files)), path_(std::move(path)) {}
 
-  bool looks_are_requests() const override { return true; }
+  StoreTraits traits() const override { return kTraits; }
   std::optional<int64_t> ClockNs() const override { return files_.tree->ClockNs(); }
 
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {

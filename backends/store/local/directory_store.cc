@@ -24,7 +24,7 @@ class DirectoryStore final : public Store, public PartialListing {
       : root_(std::move(root)), path_(std::move(path)) {}
   ~DirectoryStore() override { DescriptorCache::Global().DropAll(owner_); }
 
-  bool ReadsInParts() const override { return true; }
+  StoreTraits traits() const override { return {.reads_in_parts = true}; }
 
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     NDLFS_RETURN_IF_ERROR(CheckKey(key));

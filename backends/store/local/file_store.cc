@@ -20,7 +20,7 @@ class FileStore final : public Store {
       : root_(std::move(root)), path_(std::move(path)), may_be_link_(may_be_link) {}
   ~FileStore() override { DescriptorCache::Global().DropAll(owner_); }
 
-  bool ReadsInParts() const override { return true; }
+  StoreTraits traits() const override { return {.reads_in_parts = true}; }
 
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (!key.empty()) return std::nullopt;

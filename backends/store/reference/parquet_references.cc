@@ -2,6 +2,8 @@
 #include "backends/store/reference/parquet_references.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "backends/store/reference/reference_table.h"
 #include "backends/store/reference/reference_url.h"
 #include "backends/store/url_opener.h"
+#include "model/mutex.h"
 #include "model/number_text.h"
 
 namespace ndlfs::backends::kerchunk {
@@ -95,6 +98,7 @@ class ParquetReferenceStore final : public ReferenceStore {
         files_(source_->OpenStore(path_)),
         targets_(source_->OpenStore("")) {}
 
+  StoreTraits traits() const override { return targets_->traits().WithKnownKeys(); }
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (const Document* document = FindDocument(key)) {
       NDLFS_TRY(const auto file, files_->Stat(kMetadata));
@@ -111,7 +115,8 @@ class ParquetReferenceStore final : public ReferenceStore {
     return info;
   }
 
-  model::Result<std::optional<ValuePlace>> Resolve(std::string_view key) const override {
+  model::Result<std::optional<ValuePlace>> Resolve(std::string_view key,
+                                                   IndexCache*) const override {
     if (const Document* document = FindDocument(key)) {
       NDLFS_RETURN_IF_ERROR(CheckIsPresent());
       NDLFS_TRY(const std::string text, TextOf(*document));
@@ -280,6 +285,16 @@ class ParquetReferenceStore final : public ReferenceStore {
 
   // The table in the file at `key`; null if there is no such file.
   model::Result<std::shared_ptr<const ReferenceTable>> GetTable(const std::string& key) const {
+    if (const auto kept = tables_.Find(key)) {
+      NDLFS_TRY(const auto now, files_->Stat(key));
+      if (now && kept->info().generation == now->generation) return kept;
+    }
+    // Several threads that want the same table read it once.
+    const model::MutexLock lock(reading_[std::hash<std::string>()(key) % reading_.size()]);
+    return ReadTable(key);
+  }
+
+  model::Result<std::shared_ptr<const ReferenceTable>> ReadTable(const std::string& key) const {
     NDLFS_TRY(const auto now, files_->Stat(key));
     if (!now) return nullptr;
     if (auto kept = tables_.Find(key); kept && kept->info().generation == now->generation) {
@@ -333,6 +348,7 @@ class ParquetReferenceStore final : public ReferenceStore {
   std::map<std::string, Document, std::less<>> documents_;
   std::map<std::string, ChunkCounts, std::less<>> arrays_;
   const TableCache tables_;
+  mutable std::array<model::Mutex, 61> reading_;  // of tables, by the hash of the key
 };
 
 }  // namespace

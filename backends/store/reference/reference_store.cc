@@ -126,6 +126,7 @@ class JsonReferenceStore final : public ReferenceStore {
         file_(std::move(file)),
         targets_(source_->OpenStore("")) {}
 
+  StoreTraits traits() const override { return targets_->traits().WithKnownKeys(); }
   // A value in this file has the version of this file; a value in another file has that file's.
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (!index_.Find(key)) return std::nullopt;
@@ -165,7 +166,8 @@ class JsonReferenceStore final : public ReferenceStore {
   std::optional<int64_t> ClockNs() const override { return file_->ClockNs(); }
 
   // Bytes in the file itself have its version.
-  model::Result<std::optional<ValuePlace>> Resolve(std::string_view key) const override {
+  model::Result<std::optional<ValuePlace>> Resolve(std::string_view key,
+                                                   IndexCache*) const override {
     NDLFS_TRY(const auto reference, FindNow(key));
     if (!reference) return std::nullopt;
     if (!reference->inline_value) return PlaceOf(*reference);

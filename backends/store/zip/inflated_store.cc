@@ -24,6 +24,11 @@ class InflatedStore final : public Store {
       : file_(std::move(file)), range_(range), id_(NewId()) {}
   ~InflatedStore() override { DropInflateReaders(id_); }
 
+  StoreTraits traits() const override {
+    StoreTraits traits = file_->traits();
+    traits.reads_in_parts = false;
+    return traits;
+  }
   Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     NDLFS_TRY(auto info, file_->Stat(key));
     if (info) info->size = range_.size;

@@ -73,6 +73,10 @@ model::Result<std::optional<ReadResult>> ZipStore::DoRead(std::string_view key,
   }
   const ByteRange range = options.Clip(member.size);
   const ByteSpan wanted = out.first(std::min<uint64_t>(out.size(), range.length));
+  if (member.method == ZipMember::kStored && range.offset == 0 && file_->traits().is_remote) {
+    NDLFS_TRY(auto result, ReadWithHeader(member, options.if_match, wanted));
+    if (result) return result;
+  }
   NDLFS_TRY(const Place place, PlaceOf(member, options.if_match));
   ReadResult result = {wanted.size(), place.archive};
   result.info.size = member.size;
@@ -83,10 +87,34 @@ model::Result<std::optional<ReadResult>> ZipStore::DoRead(std::string_view key,
   }
   NDLFS_TRY(const auto count, file_->ReadInto("", place.data_offset + range.offset, wanted));
   if (count.value_or(0) != wanted.size()) return Corrupt("cut short");
-  if (wanted.size() == member.size) {
-    NDLFS_RETURN_IF_ERROR(CheckCrc(member.crc32, ZipCrc(0, wanted)));
-  }
+  NDLFS_RETURN_IF_ERROR(CheckStored(member, wanted));
   return result;
+}
+
+// Of a part there is no checksum.
+model::Result<void> ZipStore::CheckStored(const ZipMember& member, ByteSpan bytes) const {
+  if (bytes.size() != member.size) return {};
+  return CheckCrc(member.crc32, ZipCrc(0, bytes));
+}
+
+// Reads the local header, and the beginning of the member, by one request: they lie side by
+// side. nullopt if the request would be long, or if an uncommonly long field lies between them.
+model::Result<std::optional<ReadResult>> ZipStore::ReadWithHeader(
+    const ZipMember& member, const std::optional<Generation>& if_match, ByteSpan out) const {
+  constexpr uint64_t kUsualField = 128;
+  constexpr size_t kMost = size_t{1} << 20;
+  if (out.size() > kMost) return std::nullopt;
+  const uint64_t size =
+      kZipLocalHeaderSize + member.stored_name_size + kUsualField + out.size();
+  NDLFS_TRY(const auto value,
+            file_->Get("", size, {.range = {member.local_header, size}, .if_match = if_match}));
+  if (!value) return model::Stale("the archive is gone");
+  NDLFS_TRY(const Place place, PlaceBy(member, *value));
+  const uint64_t begin = place.data_offset - member.local_header;
+  if (begin + out.size() > value->bytes.size()) return std::nullopt;
+  std::copy_n(value->bytes.data() + begin, out.size(), out.data());
+  NDLFS_RETURN_IF_ERROR(CheckStored(member, out));
+  return ReadResult{out.size(), place.archive.OfPart(member.size)};
 }
 
 model::Result<void> ZipStore::VerifyValue(std::string_view key) const {
@@ -126,7 +154,15 @@ model::Result<ZipStore::Place> ZipStore::PlaceOf(
   const uint64_t size = kZipLocalHeaderSize + member.stored_name_size;
   NDLFS_TRY(const auto value,
             file_->Get("", size, {.range = {member.local_header, size}, .if_match = if_match}));
-  const std::string_view header = value ? AsText(value->bytes.span()) : std::string_view();
+  if (!value) return model::Stale("the archive is gone");
+  return PlaceBy(member, *value);
+}
+
+// `beginning` has the local header, and perhaps more.
+model::Result<ZipStore::Place> ZipStore::PlaceBy(const ZipMember& member,
+                                                 const Value& beginning) const {
+  const uint64_t size = kZipLocalHeaderSize + member.stored_name_size;
+  const std::string_view header = AsText(beginning.bytes.span()).substr(0, size);
   const std::string_view name = FirstZipName(header);
   const bool matches = name.size() == member.stored_name_size &&
                        Take16(header, 8) == member.method && IsNameOf(member, name);
@@ -135,16 +171,37 @@ model::Result<ZipStore::Place> ZipStore::PlaceOf(
   if (offset + member.compressed_size > directory_.offset()) {
     return BadInput("it reaches into the directory");
   }
-  return Place{offset, value->info};
+  return Place{offset, beginning.info};
 }
 
 model::Result<std::optional<ValueInfo>> ZipStore::Stat(std::string_view key) const {
+  return StatMany({&key, 1}).front();
+}
+
+model::Result<std::optional<uint64_t>> ZipStore::SizeOf(std::string_view key) const {
   NDLFS_RETURN_IF_ERROR(CheckKey(key));
   const size_t found = directory_.LowerBound(key);
   if (found == directory_.size() || directory_.name(found) != key) return std::nullopt;
-  NDLFS_TRY(auto stamp, StatArchive());
-  if (stamp) stamp->size = directory_.member(found).size;
-  return stamp;
+  return directory_.member(found).size;
+}
+
+std::vector<model::Result<std::optional<ValueInfo>>> ZipStore::StatMany(
+    std::span<const std::string_view> keys) const {
+  std::optional<model::Result<std::optional<ValueInfo>>> archive;
+  std::vector<model::Result<std::optional<ValueInfo>>> answers;
+  answers.reserve(keys.size());
+  for (const std::string_view key : keys) {
+    const auto size = SizeOf(key);
+    if (size && *size && !archive) archive = StatArchive();
+    if (!size) {
+      answers.push_back(model::Propagate(size.error()));
+    } else if (!*size || !*archive || !**archive) {
+      answers.push_back(*size ? *archive : std::nullopt);
+    } else {
+      answers.push_back((**archive)->OfPart(**size));
+    }
+  }
+  return answers;
 }
 
 // Once for a request: all members have the version of the archive.

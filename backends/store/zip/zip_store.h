@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "backends/store/partial_listing.h"
 #include "backends/store/store.h"
@@ -34,12 +37,17 @@ class ZipStore final : public Store, public PartialListing, public ValueChecksum
   static model::Result<std::shared_ptr<const ZipStore>> Open(std::shared_ptr<const Store> file);
   ~ZipStore() override;
 
+  // As for the archive; but inflated members are not read in parts.
+  StoreTraits traits() const override { return {.is_remote = file_->traits().is_remote}; }
   // The info of the archive, with the size of the member.
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override;
   // Lists the names in the directory of the archive.
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return ListSome(prefix, SIZE_MAX);
   }
+  // One look at the archive.
+  std::vector<model::Result<std::optional<ValueInfo>>> StatMany(
+      std::span<const std::string_view> keys) const override;
   model::Result<std::vector<StoreEntry>> ListSome(std::string_view prefix,
                                                   size_t limit) const override;
   model::Result<void> VerifyValue(std::string_view key) const override;
@@ -59,6 +67,8 @@ class ZipStore final : public Store, public PartialListing, public ValueChecksum
 
   // The index of the member `key` in the directory; nullopt if there is none.
   model::Result<std::optional<size_t>> Find(std::string_view key) const;
+  // The bytes of the member `key`; nullopt if there is none.
+  model::Result<std::optional<uint64_t>> SizeOf(std::string_view key) const;
   model::Result<std::optional<ValueInfo>> StatArchive() const;
   model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
                                                   const ReadOptions& options,
@@ -72,6 +82,10 @@ class ZipStore final : public Store, public PartialListing, public ValueChecksum
   };
   model::Result<Place> PlaceOf(const ZipMember& member,
                                const std::optional<Generation>& if_match) const;
+  model::Result<Place> PlaceBy(const ZipMember& member, const Value& beginning) const;
+  model::Result<std::optional<ReadResult>> ReadWithHeader(
+      const ZipMember& member, const std::optional<Generation>& if_match, ByteSpan out) const;
+  model::Result<void> CheckStored(const ZipMember& member, ByteSpan bytes) const;
   model::Result<void> ReadDeflated(size_t index, const ZipMember& member, uint64_t data_offset,
                                    uint64_t offset, ByteSpan out) const;
 

@@ -195,14 +195,14 @@ TEST_F(ParquetReferencesTest, ListsDocumentsAlone) {
 TEST_F(ParquetReferencesTest, TellsWhereChunksTrulyAre) {
   PutTable(test::kTableSome);
   const auto store = Store();
-  const auto part = store->Resolve("t/0");
+  const auto part = store->Resolve("t/0", nullptr);
   ASSERT_TRUE(part && *part);
   EXPECT_EQ((*part)->key, "refs.parq/data/a.bin");
   EXPECT_EQ((*part)->range.offset, 2u);
   EXPECT_EQ((*part)->range.length, 3u);
-  const auto absent = store->Resolve("t/1");
+  const auto absent = store->Resolve("t/1", nullptr);
   EXPECT_TRUE(absent && !*absent);
-  const auto bytes = store->Resolve("t/2");
+  const auto bytes = store->Resolve("t/2", nullptr);
   ASSERT_TRUE(bytes && *bytes && (*bytes)->bytes);
   EXPECT_EQ((*bytes)->bytes->size(), 3u);
   EXPECT_EQ((*bytes)->key, "t/refs.0.parq");

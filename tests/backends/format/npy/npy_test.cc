@@ -290,7 +290,7 @@ class HeaderOnlyStore final : public Store {
       : header_size_(header.size()), failure_(std::move(failure)) {
     whole_.Put("a.npy", header + "abcdefgh");
   }
-  bool ReadsInParts() const override { return true; }
+  StoreTraits traits() const override { return {.reads_in_parts = true}; }
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     return whole_.Stat(key);
   }
