@@ -460,6 +460,16 @@ TEST_F(DmrppTest, FilesOfOtherKindsAreRefused) {
   EXPECT_EQ(Numbers(variable), "2 3 4 5 6 7");
 }
 
+TEST_F(DmrppTest, MountForSeveralUsersShowsNothingOfOtherFiles) {
+  source_->Put("a.dmrpp",
+               Document(Variable(Chunks(Chunk(104, 12))) +
+                        R"(<Int8 name="w"><dmrpp:compact>Bw==</dmrpp:compact></Int8>)"));
+  const auto store = OpenDetected(DmrppFormat(), source_, "a.dmrpp", {.shared = true});
+  ASSERT_THAT(store, IsOk());
+  EXPECT_THAT((*(*store)->Load("/v"))->error->message(), HasSubstr("for several users"));
+  EXPECT_NE((*(*store)->Load("/w"))->source, nullptr);
+}
+
 TEST_F(DmrppTest, DocumentNextToAStoreIsNone) {
   source_->Put("x.h5", DataFile());
   source_->Put("x.h5.dmrpp", Document(""));
