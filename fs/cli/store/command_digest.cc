@@ -254,9 +254,8 @@ Command::Body PrepareDigest(CLI::App& app) {
   app.footer(
       "Prints SHA-256 digests that are the same for every format, chunking and codec;\n"
       "ndlfs-digest(5) defines them.\n"
-      "Exit status: 0 if all is well, 1 if the store differs from the manifest, 2 if "
-      "something\n"
-      "could not be read.");
+      "Exit status: 0 if all is well, 1 if the store differs from the manifest, 2 if\n"
+      "something could not be read.");
   return [arguments]() -> Result<int> { return Digest(*arguments); };
 }
 
