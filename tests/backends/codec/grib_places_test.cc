@@ -31,7 +31,8 @@ constexpr double kDegree = 1'000'000;
 class SectionText {
  public:
   SectionText& Put(uint64_t value, int octets) {
-    for (int i = octets; i-- > 0;) text_ += static_cast<char>(value >> 8 * i & 0xff);
+    for (int i = octets; i-- > 0;)
+      text_ += static_cast<char>(i < 8 ? value >> 8 * i & 0xff : 0);
     return *this;
   }
   // Sign and magnitude.
