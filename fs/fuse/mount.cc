@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fs/fuse/mount.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +30,6 @@
 namespace ndlfs::fs {
 namespace {
 
-using backends::Source;
 using model::BadInput;
 
 // Threads in addition to those that read. Such a thread answers requests that take no time, or

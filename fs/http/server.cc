@@ -6,10 +6,13 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstring>
+#include <exception>
 #include <map>
+#include <new>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -238,7 +241,11 @@ class Server final : public HttpServer {
 
   // The first call for each request, with its target as it was sent.
   static void* OnTarget(void*, const char* target, MHD_Connection*) {
-    return new (std::nothrow) Transaction(target);
+    try {
+      return new Transaction(target);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
   }
 
   static void OnCompleted(void*, MHD_Connection*, void** context, MHD_RequestTerminationCode) {
@@ -341,8 +348,8 @@ class Server final : public HttpServer {
     transaction.exchange->Begin([connection] { MHD_resume_connection(connection); });
   }
 
-  // Whether the client of a connection is still there. Only called while the connection is
-  // suspended, and so not closed.
+  // Whether the client of a connection is still there. After the end of the connection the
+  // descriptor may be another one; the answer does not matter then.
   static std::function<bool()> IsWaiting(MHD_Connection* connection) {
     const auto* const info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
