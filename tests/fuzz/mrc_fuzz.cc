@@ -13,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto source = ndlfs::test::MemorySource::Make();
   source->Put("a.mrc", bytes);
-  const auto hierarchy = ndlfs::backends::MrcFormat().Open(
-      source, "a.mrc", {.max_chunk_size = uint64_t{1} << 20});
+  const auto hierarchy =
+      ndlfs::backends::MrcFormat().Open(source, "a.mrc", {.max_chunk_size = uint64_t{1} << 20});
   if (hierarchy) ndlfs::fuzz::HierarchyReader(**hierarchy).Visit();
   return 0;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "backends/format/array_source.h"
 #include "backends/format/precomputed/info.h"

@@ -224,7 +224,8 @@ TEST_F(TiffTest, NumberForNoDataMayBeSpeltInManyWays) {
     TiffBuilder file;
     auto fields = TiffBuilder::Image(1, 1, 32, file.Data(std::string(4, '\0')));
     fields[339] = {3, {3}};
-    fields[42113] = {.type = 2, .bytes = text, .count = std::string(text).size() + 1};
+    const std::string stored = std::string(text) + '\0';
+    fields[42113] = {.type = 2, .bytes = stored, .count = stored.size()};
     file.Directory(fields);
     Open(file.file());
     EXPECT_EQ(model::NumberOf(Load("/image")->attributes(), "_FillValue"), number) << text;
