@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/part_provider.h"
 
-#include <fmt/format.h>
-
 #include <string>
 #include <utility>
 
