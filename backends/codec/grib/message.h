@@ -102,8 +102,8 @@ struct GribGrid {
   // kSpaceView: from the centre of the earth, in units of the major axis; 0 for orthographic
   // views. The point below the satellite is at standard_latitude and orientation_longitude.
   double satellite_distance = 0;
-  // kHealpix: the points along a side of the twelve rhomboids, and whether they come rhomboid by
-  // rhomboid, or in rings from north to south. 0 if they come in another way.
+  // kHealpix: the points along a side of the twelve rhomboids, and whether they come rhomboid
+  // by rhomboid, or in rings from north to south. 0 if they come in another way.
   uint32_t nside = 0;
   bool is_nested = false;
 

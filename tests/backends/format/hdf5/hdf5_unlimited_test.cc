@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "backends/base/element_stream.h"
-#include "backends/format/hdf5/partial_chunk.h"
 #include "backends/format/hdf5/padded_source.h"
+#include "backends/format/hdf5/partial_chunk.h"
 #include "tests/support/hdf5_files.h"
 #include "tests/support/read_array.h"
 
