@@ -172,7 +172,9 @@ class SourceOpener {
   // The directory `url`, for the command that names `named`: the options count, and where they
   // say nothing, the file.
   Result<SourcePtr> OpenNamed(const std::string& url, const backends::Url& named) const {
-    return Open(url, SettingsOf(access_), rules_.Find(named));
+    auto settings = SettingsOf(access_);
+    settings.is_named_by_user = true;
+    return Open(url, std::move(settings), rules_.Find(named));
   }
 
   // The directory `top` of files below `prefix`, which documents name: the file counts, and for

@@ -113,7 +113,8 @@ model::Result<std::unique_ptr<Bucket>> Bucket::Open(std::string name,
   }
   if (options.signs) {
     bucket->credentials_ = std::make_unique<CredentialProvider>(
-        CredentialProvider::Options{options.variable, bucket->now_s_, bucket->client_, region});
+        CredentialProvider::Options{options.variable, bucket->now_s_, bucket->client_, region,
+                                    options.asks_metadata_server});
   }
   return bucket;
 }

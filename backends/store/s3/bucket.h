@@ -25,6 +25,7 @@ struct BucketOptions {
   std::string region = {};
   bool signs = true;  // false: anonymous, for public buckets
   bool requester_pays = false;
+  bool asks_metadata_server = true;  // as in CredentialProvider::Options
   object::GetVariable variable = object::GetEnvironmentVariable;
   object::GetTime now_s = object::SystemTime;
 };

@@ -64,8 +64,12 @@ class Search {
     }
     return model::IoError(
         EACCES,
-        "no AWS credentials in the environment, in the profile or from a metadata service "
-        "(--no-sign-request reads public buckets)");
+        options_.asks_metadata_server
+            ? "no AWS credentials in the environment, in the profile or from a metadata "
+              "service (--no-sign-request reads public buckets)"
+            : "no AWS credentials in the environment or in the profile (in urls.yaml, "
+              "anonymous: true is for public buckets, and metadata-server: true lets "
+              "ndlfs ask the machine)");
   }
 
  private:
@@ -164,7 +168,8 @@ class Search {
 
   // Where no such service answers, there are none of these.
   Found InInstance() {
-    if (Variable("AWS_EC2_METADATA_DISABLED") == "true") return std::nullopt;
+    const bool is_disabled = Variable("AWS_EC2_METADATA_DISABLED") == "true";
+    if (is_disabled || !options_.asks_metadata_server) return std::nullopt;
     std::string service = Variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
     if (service.empty()) service = "http://169.254.169.254";
     while (service.ends_with('/')) service.pop_back();

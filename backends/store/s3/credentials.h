@@ -16,8 +16,8 @@ namespace ndlfs::backends::s3 {
 // (AWS_ACCESS_KEY_ID ...), a web identity token (AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN),
 // the profile (keys, a web identity token, `credential_process`), the container
 // (AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI), and the metadata service of the
-// instance, version 2. The first place that is configured decides: if it gives no credentials,
-// that is the error. Thread-safe.
+// instance, version 2, if it may be asked. The first place that is configured decides: if it
+// gives no credentials, that is the error. Thread-safe.
 class CredentialProvider {
  public:
   struct Options {
@@ -25,6 +25,7 @@ class CredentialProvider {
     object::GetTime now_s;
     std::shared_ptr<const HttpClient> client;  // asks STS and metadata services
     std::string region = "us-east-1";          // the STS of this region is asked
+    bool asks_metadata_server = false;         // of the instance
   };
   explicit CredentialProvider(Options options);
 

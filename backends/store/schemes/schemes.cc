@@ -30,6 +30,7 @@ Opened OpenS3(const std::string& url, const RemoteSettings& settings, RemoteOpti
   bucket.region = settings.region;
   bucket.signs = settings.signs;
   bucket.requester_pays = settings.requester_pays;
+  bucket.asks_metadata_server = settings.asks_metadata_server || settings.is_named_by_user;
   return s3::OpenS3Source(url, bucket, std::move(options), std::move(client));
 }
 

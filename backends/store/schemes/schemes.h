@@ -24,9 +24,11 @@ struct RemoteSettings {
   std::string token_file = {};  // holds a bearer token; empty: none
   // A server that gives signatures for containers (Azure); empty: from the environment.
   std::string sas_server = {};
-  // Whether the metadata server of the machine may be asked for credentials where that takes
-  // the user's wish (Google, Azure).
+  // Whether the metadata server of the machine may be asked for credentials.
   bool asks_metadata_server = false;
+  // The user has named the URL, and no document has. Then the usual places of credentials of
+  // AWS count, with its metadata server among them.
+  bool is_named_by_user = false;
 };
 
 // Opens the directory behind `url`; sends nothing. kBadInput if the URL or a setting is wrong,

@@ -50,9 +50,10 @@ class CredentialsTest : public ::testing::Test {
         const auto found = answers_.find(sent.url);
         return found == answers_.end() ? FakeAnswer{404} : Body(found->second);
       });
-      provider_ = std::make_unique<CredentialProvider>(CredentialProvider::Options{
-          test::Variables(variables_), [this] { return now_; },
-          std::make_shared<HttpClient>(transport_, HttpOptions{}), "us-east-1"});
+      provider_ = std::make_unique<CredentialProvider>(
+          CredentialProvider::Options{test::Variables(variables_), [this] { return now_; },
+                                      std::make_shared<HttpClient>(transport_, HttpOptions{}),
+                                      "us-east-1", asks_metadata_server_});
     }
     return *provider_;
   }
@@ -69,6 +70,7 @@ class CredentialsTest : public ::testing::Test {
   std::map<std::string, std::string> variables_;
   std::map<std::string, std::string> answers_;
   int64_t now_ = kStartTime;
+  bool asks_metadata_server_ = true;
   std::shared_ptr<FakeTransport> transport_;
   std::unique_ptr<CredentialProvider> provider_;
 };
@@ -171,6 +173,14 @@ TEST_F(CredentialsTest, InstanceMetadataVersionTwo) {
   ASSERT_EQ(sent.size(), 3u);
   EXPECT_EQ(sent[0].method, HttpMethod::kPut);
   EXPECT_EQ(sent[2].Find("X-aws-ec2-metadata-token"), "tok");
+}
+
+// A document in a store may name a bucket, but makes nobody ask the metadata service.
+TEST_F(CredentialsTest, InstanceMetadataAreAskedOnlyIfTheyMayBe) {
+  asks_metadata_server_ = false;
+  answers_["http://169.254.169.254/latest/api/token"] = "token";
+  EXPECT_THAT(Key(), HasSubstr("metadata-server: true"));
+  EXPECT_TRUE(transport_->sent().empty());
 }
 
 TEST_F(CredentialsTest, InstanceMetadataCanBeSwitchedOff) {
