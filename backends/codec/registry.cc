@@ -187,4 +187,13 @@ model::Result<void> RefuseOtherMembers(const CodecConfig& config,
   return {};
 }
 
+model::Result<std::shared_ptr<const BytesToBytesCodec>> MakeBytesCodec(std::string_view name) {
+  const Json none = Json::object();
+  NDLFS_TRY(const AnyCodec codec, MakeCodec({.dialect = CodecDialect::kNumcodecs,
+                                             .name = name,
+                                             .configuration = &none,
+                                             .form = nullptr}));
+  return std::get<std::shared_ptr<const BytesToBytesCodec>>(codec);
+}
+
 }  // namespace ndlfs::backends

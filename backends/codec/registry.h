@@ -43,6 +43,9 @@ using AnyCodec = std::variant<std::shared_ptr<const ArrayToArrayCodec>,
 // Unknown keys in a configuration are errors if the specification of the codec
 // says so.
 model::Result<AnyCodec> MakeCodec(const CodecConfig& config);
+// The codec from bytes to bytes that numcodecs calls `name`, for formats that have one without
+// a configuration.
+model::Result<std::shared_ptr<const BytesToBytesCodec>> MakeBytesCodec(std::string_view name);
 
 // Makes the chain of a Zarr v3 `codecs` member. `decoded` is the form of a chunk;
 // `bits` is as in CodecConfig.

@@ -9,42 +9,23 @@ import numpy
 import zarr2 as zarr
 
 import harness
+from bucket_case import BucketCase, BucketTests, values
 from gs_stub import CLIENT_SECRET, REFRESH, GsStub, write_json
 from s3_stub import KEY, SECRET, Directory
 
-SHAPE, CHUNKS = (4, 100, 1000), (1, 100, 1000)
+class GsTestCase(BucketCase):
+    url = "gs://bucket"
 
+    def make_stub(self):
+        return GsStub(Directory(self.source))
 
-def values(seed=1):
-    return numpy.random.default_rng(seed).integers(0, 1 << 60, SHAPE)
-
-
-class GsTestCase(harness.TestCase):
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
-        os.mkdir(self.source)
-        self.stub = self.enterContext(GsStub(Directory(self.source)))
         self.stub.public = True
-        before = dict(os.environ)
-        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
-        os.environ.clear()
-        os.environ.update(self.stub.environment())
         self.keys = os.path.join(self.scratch, "keys.json")
 
-    def write_store(self, name="a.zarr", seed=1):
-        path = os.path.join(self.source, name)
-        group = zarr.open_group(path, mode="w")
-        group.create_dataset("t", data=values(seed), chunks=CHUNKS, compressor=None)
-        group.create_dataset("small", data=numpy.arange(10), chunks=3)
-        zarr.consolidate_metadata(path)
-        return path
-
-    def mount(self, url="gs://bucket", *options):
-        return super().mount(url, "--endpoint", self.stub.url, *options)
-
-    def assert_reads(self, mount, expected, store="a.zarr"):
-        numpy.testing.assert_array_equal(numpy.load(mount.join(store, "t", "data.npy")), expected)
+    def mount_options(self):
+        return "--endpoint", self.stub.url
 
     def refused(self, *options, url="gs://bucket/a.zarr", endpoint=None, timeout=20):
         point = os.path.join(self.scratch, "point")
@@ -58,29 +39,7 @@ class GsTestCase(harness.TestCase):
         return result.stderr
 
 
-class TreeTest(GsTestCase):
-    def test_shows_what_a_local_mount_shows(self):
-        os.makedirs(os.path.join(self.source, "d/e"))
-        zarr.open_group(os.path.join(self.source, "d/e/b b+%41ä.zarr"), mode="w").create_dataset(
-            "g/x", data=numpy.arange(10), chunks=3)
-        harness.write(os.path.join(self.source, "notes #1?&=.txt"), b"hello")
-        self.stub.page = 3
-        with harness.Mount(self.source) as local:
-            expected = {name: digest for name, digest in harness.digests(local.path).items()
-                        if not name.endswith((".ndl.yaml", ".html", ".h5"))}
-            names = harness.walk(local.path)
-        mount = self.mount()
-        self.assertEqual(harness.walk(mount.path), names)
-        shown = harness.digests(mount.path)
-        self.assertEqual({name: shown[name] for name in expected}, expected)
-
-    def test_first_listing_of_a_consolidated_store_costs_three_requests(self):
-        self.write_store()
-        mount = self.mount("gs://bucket/a.zarr")
-        self.stub.take_requests()
-        self.assertLessEqual({"t", "small"}, set(os.listdir(mount.path)))
-        self.assertLessEqual(len(self.stub.take_requests()), 3)
-
+class TreeTest(GsTestCase, BucketTests):
     def test_emulator_of_the_environment_is_asked_without_credentials(self):
         self.write_store()
         os.environ["STORAGE_EMULATOR_HOST"] = self.stub.url.removeprefix("http://")

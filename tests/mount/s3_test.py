@@ -9,14 +9,8 @@ import numpy
 import zarr2 as zarr
 
 import harness
+from bucket_case import BucketCase, BucketTests, values
 from s3_stub import SECRET, Directory, S3Stub
-
-# Chunks of several blocks of the block cache, and some of less than one.
-SHAPE, CHUNKS = (4, 100, 1000), (2, 100, 1000)
-
-
-def values(seed=1):
-    return numpy.random.default_rng(seed).integers(0, 1 << 60, SHAPE)
 
 
 def write_groups(path, version, consolidates=False):
@@ -45,28 +39,13 @@ def write_groups(path, version, consolidates=False):
         harness.write(os.path.join(path, ".zmetadata"), json.dumps({"zarr_consolidated_format": 1, "metadata": copies}))
 
 
-class S3TestCase(harness.TestCase):
-    def setUp(self):
-        super().setUp()
-        self.source = os.path.join(self.scratch, "source")
-        os.mkdir(self.source)
-        self.stub = self.enterContext(S3Stub(Directory(self.source)))
-        before = dict(os.environ)
-        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
-        os.environ.clear()
-        os.environ.update(self.stub.environment())
+class S3TestCase(BucketCase):
+    url = "s3://bucket"
+    # Of several blocks of the block cache, and some of less than one.
+    chunks = (2, 100, 1000)
 
-    def write_store(self, name="a.zarr", seed=1, **options):
-        path = os.path.join(self.source, name)
-        group = zarr.open_group(path, mode="w")
-        group.create_dataset("t", data=values(seed), chunks=CHUNKS, compressor=None, **options)
-        group.create_dataset("small", data=numpy.arange(10), chunks=3)
-        group.attrs["title"] = "a test"
-        zarr.consolidate_metadata(path)
-        return path
-
-    def mount(self, url="s3://bucket", *options):
-        return super().mount(url, *options)
+    def make_stub(self):
+        return S3Stub(Directory(self.source))
 
     def refused(self, *command):
         result = harness.run(harness.BINARY, *command)
@@ -74,35 +53,8 @@ class S3TestCase(harness.TestCase):
         self.assertNotIn(SECRET, result.stdout + result.stderr)
         return result.stderr
 
-    def assert_reads(self, mount, expected, store="a.zarr"):
-        numpy.testing.assert_array_equal(numpy.load(mount.join(store, "t", "data.npy")), expected)
 
-
-class TreeTest(S3TestCase):
-    def test_shows_what_a_local_mount_shows(self):
-        path = os.path.join(self.source, "d/e/b b+%41ä.zarr")
-        zarr.open_group(path, mode="w").create_dataset("g/x", data=numpy.arange(10), chunks=3)
-        os.mkdir(os.path.join(self.source, "f"))
-        numpy.save(os.path.join(self.source, "f/x.npy"), numpy.arange(12).reshape(3, 4))
-        harness.write(os.path.join(self.source, "f/empty"), b"")
-        harness.write(os.path.join(self.source, "notes #1?&=.txt"), b"hello")
-        self.stub.page = 3
-        with harness.Mount(self.source) as local:
-            expected = {name: digest for name, digest in harness.digests(local.path).items()
-                        if not name.endswith((".ndl.yaml", ".html", ".h5"))}
-            names = harness.walk(local.path)
-        mount = self.mount()
-        self.assertEqual(harness.walk(mount.path), names)
-        shown = harness.digests(mount.path)
-        self.assertEqual({name: shown[name] for name in expected}, expected)
-
-    def test_first_listing_of_a_consolidated_store_costs_three_requests(self):
-        self.write_store()
-        mount = self.mount("s3://bucket/a.zarr")
-        self.stub.take_requests()
-        self.assertLessEqual({"t", "small"}, set(os.listdir(mount.path)))
-        self.assertLessEqual(len(self.stub.take_requests()), 3)
-
+class TreeTest(S3TestCase, BucketTests):
     def test_first_listing_in_a_consolidated_store_costs_three_requests_from_the_top(self):
         write_groups(os.path.join(self.source, "a.zarr"), 2, consolidates=True)
         write_groups(os.path.join(self.source, "b.zarr"), 3, consolidates=True)

@@ -483,13 +483,9 @@ Result<std::shared_ptr<const ArraySource>> MakeTileSource(const FitsHeader& head
     return BadInput("the table has {} rows, but the image has {} tiles", table.rows,
                     tiles.value_or(UINT64_MAX));
   }
-  const Json none = Json::object();
-  NDLFS_TRY(const AnyCodec gzip, MakeCodec({.dialect = CodecDialect::kNumcodecs,
-                                            .name = "gzip",
-                                            .configuration = &none,
-                                            .form = nullptr}));
+  NDLFS_TRY(auto gzip, MakeBytesCodec("gzip"));
   return std::make_shared<TileSource>(std::move(spec), std::move(table), std::move(form),
-                                      std::get<std::shared_ptr<const BytesToBytesCodec>>(gzip));
+                                      std::move(gzip));
 }
 
 }  // namespace ndlfs::backends::foreign

@@ -45,18 +45,9 @@ class GzipOrZlib final : public BytesToBytesCodec {
   const std::shared_ptr<const BytesToBytesCodec> gzip_, zlib_;
 };
 
-Result<std::shared_ptr<const BytesToBytesCodec>> CodecOf(std::string_view name) {
-  const Json none = Json::object();
-  NDLFS_TRY(const AnyCodec codec, MakeCodec({.dialect = CodecDialect::kNumcodecs,
-                                             .name = name,
-                                             .configuration = &none,
-                                             .form = nullptr}));
-  return std::get<std::shared_ptr<const BytesToBytesCodec>>(codec);
-}
-
 Result<std::shared_ptr<const BytesToBytesCodec>> Gzip() {
-  NDLFS_TRY(auto gzip, CodecOf("gzip"));
-  NDLFS_TRY(auto zlib, CodecOf("zlib"));
+  NDLFS_TRY(auto gzip, MakeBytesCodec("gzip"));
+  NDLFS_TRY(auto zlib, MakeBytesCodec("zlib"));
   return std::make_shared<const GzipOrZlib>(std::move(gzip), std::move(zlib));
 }
 

@@ -11,47 +11,12 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
+#include "backends/format/tiff/tags.h"
 #include "backends/store/store.h"
 #include "model/datatype.h"
 #include "model/error.h"
 
 namespace ndlfs::backends::tiff {
-
-// Fields that this reader knows.
-enum Tag : uint16_t {
-  kNewSubfileType = 254,
-  kImageWidth = 256,
-  kImageLength = 257,
-  kBitsPerSample = 258,
-  kCompression = 259,
-  kPhotometric = 262,
-  kFillOrder = 266,
-  kImageDescription = 270,
-  kStripOffsets = 273,
-  kSamplesPerPixel = 277,
-  kRowsPerStrip = 278,
-  kStripByteCounts = 279,
-  kPlanarConfiguration = 284,
-  kPredictor = 317,
-  kColorMap = 320,
-  kTileWidth = 322,
-  kTileLength = 323,
-  kTileOffsets = 324,
-  kTileByteCounts = 325,
-  kSubIfds = 330,
-  kSampleFormat = 339,
-  kYCbCrSubSampling = 530,
-  kImageDepth = 32997,
-  kTileDepth = 32998,
-  kModelPixelScale = 33550,
-  kModelTiepoint = 33922,
-  kModelTransformation = 34264,
-  kGeoKeyDirectory = 34735,
-  kGeoDoubleParams = 34736,
-  kGeoAsciiParams = 34737,
-  kGdalMetadata = 42112,
-  kGdalNoData = 42113,
-};
 
 // "StripOffsets", or "tag 12345".
 std::string NameOfTag(uint16_t tag);

@@ -136,31 +136,22 @@ class TiffSource final : public ArraySource {
   const bool is_compressed_;
 };
 
-Result<std::shared_ptr<const BytesToBytesCodec>> Compressor(std::string_view name) {
-  const Json none = Json::object();
-  NDLFS_TRY(const AnyCodec codec, MakeCodec({.dialect = CodecDialect::kNumcodecs,
-                                             .name = name,
-                                             .configuration = &none,
-                                             .form = nullptr}));
-  return std::get<std::shared_ptr<const BytesToBytesCodec>>(codec);
-}
-
 // The codec of a compression; null for none.
 Result<std::shared_ptr<const BytesToBytesCodec>> CompressorOf(const ImageForm& form) {
   switch (form.compression) {
     case kNone:
       return nullptr;
     case kLzw:
-      return Compressor("imagecodecs_lzw");
+      return MakeBytesCodec("imagecodecs_lzw");
     case kPackBits:
-      return Compressor("imagecodecs_packbits");
+      return MakeBytesCodec("imagecodecs_packbits");
     case kAdobeDeflate:
     case kDeflate:
-      return Compressor("zlib");
+      return MakeBytesCodec("zlib");
     case kLzma:
-      return Compressor("lzma");
+      return MakeBytesCodec("lzma");
     case kZstd:
-      return Compressor("zstd");
+      return MakeBytesCodec("zstd");
     default:
       return Unsupported("compression {} ({}) is not supported", form.compression,
                          NameOfCompression(form.compression));

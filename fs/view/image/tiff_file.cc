@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "backends/format/tiff/tags.h"
 #include "fs/view/elements/deferred_bytes.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/place/geo_keys.h"
@@ -21,6 +22,7 @@ namespace {
 
 using backends::ByteSpan;
 using model::Result;
+using enum backends::tiff::Tag;
 
 // Elements begin at a multiple of this, and directories are as long.
 constexpr uint64_t kTiffAlignment = 16;
@@ -31,32 +33,7 @@ uint64_t TiffAligned(uint64_t bytes) {
   return (bytes + kTiffAlignment - 1) / kTiffAlignment * kTiffAlignment;
 }
 
-enum Tag : uint16_t {
-  kNewSubfileType = 254,
-  kImageWidth = 256,
-  kImageLength = 257,
-  kBitsPerSample = 258,
-  kCompression = 259,
-  kPhotometric = 262,
-  kImageDescription = 270,
-  kStripOffsets = 273,
-  kSamplesPerPixel = 277,
-  kRowsPerStrip = 278,
-  kStripByteCounts = 279,
-  kXResolution = 282,
-  kYResolution = 283,
-  kPlanarConfiguration = 284,
-  kResolutionUnit = 296,
-  kSubIfds = 330,
-  kExtraSamples = 338,
-  kSampleFormat = 339,
-  kModelTransformation = 34264,
-  kGeoKeyDirectory = 34735,
-  kGeoDoubleParams = 34736,
-  kGdalMetadata = 42112,
-  kGdalNodata = 42113,
-};
-// All of them, at most.
+// The most fields of a directory.
 constexpr uint64_t kMostEntries = 23;
 
 enum Type : uint16_t {
@@ -138,7 +115,7 @@ class Directory {
  public:
   explicit Directory(const Variant& variant) : variant_(variant) {}
 
-  void Add(Tag tag, Type type, uint64_t count, uint64_t value_or_offset) {
+  void Add(backends::tiff::Tag tag, Type type, uint64_t count, uint64_t value_or_offset) {
     Append(entries_, static_cast<uint16_t>(tag));
     Append(entries_, static_cast<uint16_t>(type));
     AppendOffset(entries_, variant_, count);
@@ -146,20 +123,22 @@ class Directory {
     ++count_;
   }
   // `value` as one number; larger offsets than classic TIFF has are not called for there.
-  void AddNumber(Tag tag, uint64_t value) {
+  void AddNumber(backends::tiff::Tag tag, uint64_t value) {
     const bool is_short = value <= std::numeric_limits<uint16_t>::max();
     const bool is_long = value <= std::numeric_limits<uint32_t>::max();
     Add(tag, is_short ? kShort : is_long ? kLong : kLong8, 1, value);
   }
-  void AddOffset(Tag tag, uint64_t value) { Add(tag, variant_.offset_type(), 1, value); }
+  void AddOffset(backends::tiff::Tag tag, uint64_t value) {
+    Add(tag, variant_.offset_type(), 1, value);
+  }
   // The same short number `count` times.
-  void AddShorts(Tag tag, uint64_t value, uint64_t count, uint64_t offset) {
+  void AddShorts(backends::tiff::Tag tag, uint64_t value, uint64_t count, uint64_t offset) {
     uint64_t packed = 0;
     for (uint64_t i = 0; i < count && i < 4; ++i) packed |= value << (16 * i);
     Add(tag, kShort, count, 2 * count <= variant_.offset_bytes() ? packed : offset);
   }
   // A text, which is also at `offset`. One that fits stands in the entry itself. NUL counts.
-  void AddText(Tag tag, const std::string& text, uint64_t offset) {
+  void AddText(backends::tiff::Tag tag, const std::string& text, uint64_t offset) {
     uint64_t packed = 0;
     const size_t count = text.size() + 1;
     const bool fits = count <= variant_.offset_bytes();
@@ -532,7 +511,7 @@ Directory Head::MakeDirectory(uint64_t page, size_t level, const Front& front) c
     directory.Add(kGdalMetadata, kAscii, places.metadata_bytes, places.metadata);
   }
   if (level == 0 && !content_.nodata.empty()) {
-    directory.AddText(kGdalNodata, content_.nodata, places.nodata);
+    directory.AddText(kGdalNoData, content_.nodata, places.nodata);
   }
   return directory;
 }
