@@ -103,7 +103,8 @@ Result<SourcePtr> OpenLocalDirectory(const backends::Url& url) {
   return source;
 }
 
-// The file with the user's settings for URLs. Without --urls it need not exist.
+// The file with the user's settings for URLs. Without --urls it need not exist, and a home that
+// belongs to somebody else, as sudo(8) may leave it, has none for this user.
 Result<backends::UrlRules> ReadRules(const RemoteAccess& access) {
   const std::string home =
       backends::object::HomeDirectory(backends::object::GetEnvironmentVariable);
@@ -115,7 +116,7 @@ Result<backends::UrlRules> ReadRules(const RemoteAccess& access) {
   }
   auto rules = backends::UrlRules::Read(path, home);
   const int reason = rules ? 0 : rules.error().sys_errno();
-  const bool is_missing = reason == ENOENT || reason == ENOTDIR;
+  const bool is_missing = reason == ENOENT || reason == ENOTDIR || reason == EACCES;
   if (is_missing && access.urls_file.empty()) return backends::UrlRules();
   return rules;
 }

@@ -206,3 +206,9 @@ void* operator new(size_t size) {
   if (size >= memory_limit.load(std::memory_order_relaxed)) throw std::bad_alloc();
   return next(size);
 }
+
+void* operator new[](size_t size) {
+  static auto* const next = Next<void*(size_t)>("_Znam");
+  if (size >= memory_limit.load(std::memory_order_relaxed)) throw std::bad_alloc();
+  return next(size);
+}
