@@ -203,7 +203,7 @@ class RoundsTest(RemoteCase):
         look = "import os, sys\nfor entry in os.scandir(sys.argv[1]): print(entry.name, os.stat(entry.path).st_mtime)"
         requests, _, names = self.cost([sys.executable, "-c", look], "many/")
         self.assertEqual(names.count(".zarr"), 8)
-        self.assertLessEqual(requests, 90)
+        self.assertLessEqual(requests, 98)  # 11 or 12 names in each of 8 directories
 
     def test_group_costs_three_rounds(self):
         for lists, command, url, path in ((True, ["ls"], "", "store.zarr"), (True, ["ls", "-l"], "store.zarr/", ""),
