@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Mounts of az:// URLs, behind a server that speaks the Blob protocol and verifies keys, signatures and tokens."""
 import os
-import shutil
 
 import harness
 from bucket_case import BucketCase, BucketTests, values
@@ -43,20 +42,6 @@ class TreeTest(AzureTestCase, BucketTests):
         self.write_store()
         self.stub.public = "blob"
         self.assert_reads(self.mount(), values())
-
-    def test_a_changed_blob_is_shown_and_never_mixed(self):
-        self.write_store()
-        mount = self.mount("az://bucket", "--revalidate", "0.1")
-        self.assert_reads(mount, values())
-        shutil.rmtree(os.path.join(self.source, "a.zarr"))
-        self.write_store(seed=2)
-
-        def shows_new():
-            try:
-                return harness.read(mount.path, "a.zarr/t/data.raw") == values(2).tobytes()
-            except OSError:
-                return False
-        harness.wait_until(shows_new, "the new content")
 
 
 class CredentialsTest(AzureTestCase):

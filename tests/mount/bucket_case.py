@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests of mounts of buckets share, whatever server they are on."""
 import os
+import shutil
 
 import numpy
 import zarr2 as zarr
@@ -78,3 +79,17 @@ class BucketTests:
         self.stub.take_requests()
         self.assertLessEqual({"t", "small"}, set(os.listdir(mount.path)))
         self.assertLessEqual(len(self.stub.take_requests()), 3)
+
+    def test_a_changed_object_is_shown_and_never_mixed(self):
+        self.write_store()
+        mount = self.mount(self.url, "--revalidate", "0.1")
+        self.assert_reads(mount, values())
+        shutil.rmtree(os.path.join(self.source, "a.zarr"))
+        self.write_store(seed=2)
+
+        def shows_new():
+            try:
+                return harness.read(mount.path, "a.zarr/t/data.raw") == values(2).tobytes()
+            except OSError:
+                return False
+        harness.wait_until(shows_new, "the new content")

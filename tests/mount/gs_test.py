@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import shutil
 
 import numpy
 import zarr2 as zarr
@@ -58,20 +57,6 @@ class TreeTest(GsTestCase, BucketTests):
         self.stub.encoded = {"z.zarr/.zarray", *(f"z.zarr/{number}.0" for number in range(4))}
         mount = self.mount()
         numpy.testing.assert_array_equal(numpy.load(mount.join("z.zarr", "data.npy")), expected)
-
-    def test_a_changed_object_is_shown_and_never_mixed(self):
-        self.write_store()
-        mount = self.mount("gs://bucket", "--revalidate", "0.1")
-        self.assert_reads(mount, values())
-        shutil.rmtree(os.path.join(self.source, "a.zarr"))
-        self.write_store(seed=2)
-
-        def shows_new():
-            try:
-                return harness.read(mount.path, "a.zarr/t/data.raw") == values(2).tobytes()
-            except OSError:
-                return False
-        harness.wait_until(shows_new, "the new content")
 
     def test_generations_are_versions(self):
         self.write_store()
