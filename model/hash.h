@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Hashes whose values never change: they stand in names of files, in inode numbers and in
-// records on disk. None of them resists a writer who wants texts to collide; tables of names
-// use SecretHash().
+// records on disk. Anybody can make texts that collide in them; tables of names use
+// SecretHash().
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 
 #include "backends/format/grib/levels.h"
 #include "model/cf_time.h"
+#include "model/hash.h"
 
 namespace ndlfs::backends::grib {
 namespace {
@@ -59,7 +60,7 @@ class Octets {
   uint64_t HashOfRest(uint64_t hash) const {
     for (size_t i = 0; i < octets_.size(); ++i) {
       const auto octet = used_[i] ? 0x100 : std::to_integer<uint64_t>(octets_[i]);
-      hash = (hash ^ octet) * 0x100000001b3u;
+      hash = model::AddFnv(hash, octet);
     }
     return hash;
   }
@@ -68,8 +69,6 @@ class Octets {
   std::span<const std::byte> octets_;
   std::vector<bool> used_;
 };
-
-constexpr uint64_t kHashBegin = 0xcbf29ce484222325u;
 
 int64_t SecondsOf(const GribTime& time) {
   // A day that does not exist counts on.
@@ -325,9 +324,10 @@ void DescribeEdition2(const GribMessage& message, const GribField& field, Produc
   } else {
     product.variant = fmt::format("template_{}", field.product_template);
   }
-  const uint64_t hash = Octets(field.local)
-                            .HashOfRest(kHashBegin ^ (uint64_t{message.production_status} << 8 |
-                                                      message.data_type));
+  const uint64_t hash =
+      Octets(field.local)
+          .HashOfRest(model::kFnvBegin ^
+                      (uint64_t{message.production_status} << 8 | message.data_type));
   product.rest_hash = octets.HashOfRest(hash);
 }
 
@@ -443,7 +443,7 @@ void DescribeEdition1(const GribMessage& message, const GribField& field, Produc
   ReadEdition1Level(octets, product);
   ReadEdition1Step(octets, message.centre, product);
   if (message.centre == kEcmwf && octets.has(51)) ReadEcmwfMember(octets, product);
-  product.rest_hash = octets.HashOfRest(kHashBegin);
+  product.rest_hash = octets.HashOfRest(model::kFnvBegin);
 }
 
 }  // namespace

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <utility>
 
 #include "backends/base/json.h"
 #include "model/cf_time.h"
+#include "model/number_text.h"
 
 namespace ndlfs::backends::grib {
 namespace {
@@ -18,11 +18,8 @@ constexpr int64_t kSecondsOfHour = 3600, kSecondsOfDay = 86400;
 
 // All of `text` as a number without a sign.
 std::optional<int64_t> WholeNumber(std::string_view text) {
-  int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, number);
-  const bool is_good = result.ec == std::errc() && result.ptr == end && number >= 0;
-  return is_good && !text.empty() ? std::optional(number) : std::nullopt;
+  const auto number = model::ParseNumber<int64_t>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 std::vector<std::string_view> SplitAt(std::string_view text, char separator) {
@@ -169,10 +166,7 @@ std::optional<uint64_t> LeadingNumber(std::string_view text) {
   const size_t begin = text.find_first_not_of(' ');
   if (begin == text.npos) return std::nullopt;
   text.remove_prefix(begin);
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
-  return number;
+  return model::TakeNumber<uint64_t>(text);
 }
 
 std::optional<uint64_t> OffsetOf(std::string_view line) {

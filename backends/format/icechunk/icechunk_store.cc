@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "backends/format/icechunk/metadata_file.h"
 #include "backends/store/caller.h"
 #include "backends/store/keys.h"
+#include "model/number_text.h"
 
 namespace ndlfs::backends::icechunk {
 namespace {
@@ -28,12 +28,10 @@ struct ChunkName {
   std::vector<uint32_t> index;
 };
 
-std::optional<uint32_t> ParseNumber(std::string_view text) {
-  uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+// Only the usual spelling: "01" is no key.
+std::optional<uint32_t> ParseIndex(std::string_view text) {
   const bool is_canonical = text == "0" || !text.starts_with('0');
-  return is_whole && is_canonical ? std::optional(number) : std::nullopt;
+  return is_canonical ? model::ParseNumber<uint32_t>(text) : std::nullopt;
 }
 
 std::optional<ChunkName> ParseChunkName(std::string_view key) {
@@ -47,7 +45,7 @@ std::optional<ChunkName> ParseChunkName(std::string_view key) {
       chunk.path = "/" + std::string(rest);
       return chunk;
     }
-    const auto number = ParseNumber(last);
+    const auto number = ParseIndex(last);
     if (!number || slash == key.npos || chunk.index.size() == kMostDimensions) {
       return std::nullopt;
     }

@@ -55,8 +55,8 @@ class KnownManifests {
 
   static KnownManifests& Get();
 
-  // The manifest that `name` identifies among those of all sources, for all users who may be
-  // shown it. Stays in `indexes` as long as there is room. If `indexes` is null, calls `load`
+  // The manifest `name`. A name tells the source as well, and which users may see the manifest.
+  // It stays in `indexes` as long as there is room. If `indexes` is null, calls `load`
   // unless the manifest is still in memory.
   model::Result<std::shared_ptr<const Manifest>> GetOrLoad(const std::string& name,
                                                            IndexCache* indexes,

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <utility>
 
 #include "backends/format/icechunk/object_id.h"
+#include "model/number_text.h"
 
 namespace ndlfs::backends::icechunk {
 namespace {
@@ -18,12 +18,14 @@ constexpr int64_t kUsPerDay = 86'400 * kUsPerSecond;
 
 // Takes so many digits, and `end` behind them if it is not 0.
 std::optional<unsigned> TakeDigits(std::string_view& text, size_t count, char end = '\0') {
-  if (text.size() < count + (end != '\0' ? 1 : 0)) return std::nullopt;
-  unsigned number = 0;
-  const auto [last, error] = std::from_chars(text.data(), text.data() + count, number);
-  if (error != std::errc() || last != text.data() + count) return std::nullopt;
-  if (end != '\0' && text[count] != end) return std::nullopt;
-  text.remove_prefix(count + (end != '\0' ? 1 : 0));
+  std::string_view rest = text;
+  const auto number = model::TakeDigits<unsigned>(rest, count);
+  if (!number) return std::nullopt;
+  if (end != '\0') {
+    if (!rest.starts_with(end)) return std::nullopt;
+    rest.remove_prefix(1);
+  }
+  text = rest;
   return number;
 }
 

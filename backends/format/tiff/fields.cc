@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "backends/base/checked.h"
 #include "backends/xml/xml.h"
 #include "model/attributes.h"
+#include "model/number_text.h"
 
 namespace ndlfs::backends::tiff {
 namespace {
@@ -69,17 +69,7 @@ std::optional<double> ParseReal(std::string_view text) {
   if (text.find("1.#") != text.npos) return std::numeric_limits<double>::quiet_NaN();
   while (!text.empty() && (text.front() == ' ' || text.front() == '+')) text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  double number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-std::optional<uint64_t> ParseCount(std::string_view text) {
-  uint64_t number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
+  return model::ParseNumber<double>(text);
 }
 
 // Takes the digits of a text.
@@ -156,7 +146,7 @@ class GdalItems {
     for (const auto& [key, value] : element.attributes) {
       if (key == "name") name = value;
       if (key == "role") role = value;
-      if (key == "sample") sample = ParseCount(value);
+      if (key == "sample") sample = model::ParseNumber<uint64_t>(value);
       if (key == "domain") has_domain = true;
     }
     const std::string text(element.text);
@@ -275,13 +265,9 @@ std::optional<model::Value> NoDataOf(const ImageForm& form, const Datatype& type
     return model::EncodeElement(type, value, element) ? std::optional(value) : std::nullopt;
   };
   if (type.kind() == Datatype::Kind::kInteger) {
-    int64_t number = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) return fit(number);
-    uint64_t large = 0;
-    const auto again = std::from_chars(text.data(), text.data() + text.size(), large);
-    if (again.ec == std::errc() && again.ptr == text.data() + text.size()) {
-      return fit(model::WideInt{large});
+    if (const auto number = model::ParseNumber<int64_t>(text)) return fit(*number);
+    if (const auto large = model::ParseNumber<uint64_t>(text)) {
+      return fit(model::WideInt{*large});
     }
     const auto real = ParseReal(text);
     constexpr double kExact = 9007199254740992.0;  // 2^53
@@ -312,7 +298,7 @@ std::vector<PageDimension> ImageJDimensions(const std::string& description) {
     const std::string_view line = std::string_view(description).substr(at, end - at);
     const size_t equal = line.find('=');
     if (equal != line.npos) {
-      const auto count = ParseCount(line.substr(equal + 1));
+      const auto count = model::ParseNumber<uint64_t>(line.substr(equal + 1));
       if (count) lines.emplace(std::string(line.substr(0, equal)), *count);
     }
     at = end + 1;

@@ -2,13 +2,13 @@
 #include "backends/format/tiff/ome.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "backends/base/checked.h"
 #include "backends/xml/xml.h"
+#include "model/number_text.h"
 
 namespace ndlfs::backends::tiff {
 namespace {
@@ -18,14 +18,6 @@ using model::Result;
 
 constexpr uint64_t kMostPlanes = 200'000;
 constexpr size_t kMostImages = 4096;
-
-template <typename T>
-std::optional<T> ParseNumber(std::string_view text) {
-  T number{};
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 // The attributes of an element.
 class OmeAttributes {
@@ -41,7 +33,7 @@ class OmeAttributes {
   Result<std::optional<uint64_t>> Count(std::string_view name) const {
     const auto text = Text(name);
     if (!text) return std::nullopt;
-    const auto number = ParseNumber<uint64_t>(*text);
+    const auto number = model::ParseNumber<uint64_t>(*text);
     if (number) return number;
     return BadInput("OME: {}: expected a number, found {}", name, model::Quote(*text));
   }
@@ -111,7 +103,7 @@ class OmeReader {
     constexpr std::string_view kAxes[] = {"X", "Y", "Z"};
     for (size_t i = 0; i < 3; ++i) {
       const std::string key = "PhysicalSize" + std::string(kAxes[i]);
-      const auto size = ParseNumber<double>(attributes.Text(key).value_or(""));
+      const auto size = model::ParseNumber<double>(attributes.Text(key).value_or(""));
       if (size && std::isfinite(*size) && *size > 0) image_.spacing[i] = size;
       image_.units[i] = attributes.Text(key + "Unit").value_or("\xC2\xB5m");
     }

@@ -15,7 +15,8 @@
 
 namespace ndlfs::backends::azure {
 
-// What proves to Azure who asks. Without a member that is set: nothing, for public containers.
+// The credentials that a request to Azure carries. If no member is set, it carries none, which
+// is enough for public containers.
 struct AzureCredentials {
   std::optional<SharedKey> key = std::nullopt;
   // Of OAuth, or shared access signatures; SasOrBearerUse() puts both on requests.

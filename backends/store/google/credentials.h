@@ -13,7 +13,8 @@
 
 namespace ndlfs::backends::google {
 
-// What proves to Google who asks. Without a member that is set: nothing, for public buckets.
+// The credentials that a request to Google carries. If no member is set, it carries none, which
+// is enough for public buckets.
 struct GoogleCredentials {
   std::optional<object::Credentials> hmac_key = std::nullopt;
   std::shared_ptr<object::TokenSource> tokens = nullptr;

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,8 +28,7 @@ namespace ndlfs::fs {
 namespace {
 
 // Exit statuses. If several apply, the first one in this order counts.
-constexpr int kDamaged = 1;                 // or a SOURCE is no store
-constexpr int kInterrupted = 128 + SIGINT;  // the status of shells for SIGINT
+constexpr int kDamaged = 1;  // or a SOURCE is no store
 constexpr int kUnreadable = 3;
 constexpr int kNotChecked = 4;
 constexpr int kSound = 0;
@@ -122,7 +120,7 @@ int StatusOf(const CheckSummary& summary, const std::vector<model::Error>& error
     return Judge(error) == Verdict::kUnreadable;
   });
   if (summary.damaged != 0 || unreadable != std::ssize(errors)) return kDamaged;
-  if (stopped) return kInterrupted;
+  if (stopped) return kInterruptedStatus;
   if (summary.unreadable != 0 || unreadable != 0) return kUnreadable;
   return summary.not_checked != 0 || summary.stores == 0 ? kNotChecked : kSound;
 }

@@ -4,9 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
-#include <csignal>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +26,7 @@
 #include "fs/cli/store/store_argument.h"
 #include "fs/cli/store/store_walk.h"
 #include "fs/serve/open_source.h"
+#include "model/number_text.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -38,7 +37,6 @@ using model::Result;
 constexpr int kEqual = 0;
 constexpr int kDifferent = 1;
 constexpr int kDiffTrouble = 2;
-constexpr int kDiffInterrupted = 128 + SIGINT;  // the status of shells for SIGINT
 
 struct DiffArguments {
   std::string a;
@@ -340,7 +338,7 @@ Result<int> RunDiff(const DiffArguments& arguments, DiffOutput& output) {
   }
   output.End(arguments, run.objects(), run.differing());
   NDLFS_RETURN_IF_ERROR(output.printed());
-  if (run.interrupted()) return kDiffInterrupted;
+  if (run.interrupted()) return kInterruptedStatus;
   if (output.has_trouble()) return kDiffTrouble;
   return output.differs() ? kDifferent : kEqual;
 }
@@ -355,14 +353,12 @@ int Diff(const DiffArguments& arguments) {
 }
 
 Result<double> ParseTolerance(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0) ||
-      !std::isfinite(number)) {
+  const auto number = model::ParseNumber<double>(text);
+  if (!number || !(*number >= 0) || !std::isfinite(*number)) {
     return model::BadInput("{} is not a number of at least 0, such as 1e-6",
                            model::Quote(text));
   }
-  return number;
+  return *number;
 }
 
 Command::Body PrepareDiff(CLI::App& app) {

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <csignal>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,7 +33,6 @@ using model::Result;
 constexpr int kAsInManifest = 0;
 constexpr int kManifestDiffers = 1;
 constexpr int kDigestTrouble = 2;
-constexpr int kDigestInterrupted = 128 + SIGINT;  // the status of shells for SIGINT
 
 constexpr std::string_view kManifestExtension = ".ndl-digest";
 
@@ -200,7 +198,7 @@ Result<int> RunDigest(const DigestArguments& arguments, ProgressDisplay& display
   for (const model::Error& problem : digester.problems()) {
     display.Tell(fmt::format("{}: {}", arguments.store, problem.message()));
   }
-  if (digester.queue().stopped()) return kDigestInterrupted;
+  if (digester.queue().stopped()) return kInterruptedStatus;
   const bool is_complete = digester.problems().empty();
   if (!is_complete && arguments.writes) {
     return model::BadInput("{}: not written, because digests are missing",

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,6 +12,9 @@
 #include "fs/cli/store/part_queue.h"
 
 namespace ndlfs::fs {
+
+// The exit status after Ctrl-C: that of shells for SIGINT.
+inline constexpr int kInterruptedStatus = 128 + SIGINT;
 
 // "0:07", "1:02:03".
 std::string FormatDuration(double seconds);

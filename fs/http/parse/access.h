@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Who may read: the host that a client thinks it talks to, and the token that it shows.
+// Whether a client may read: the host that it thinks it talks to, and the token that it shows.
 #pragma once
 
 #include <optional>

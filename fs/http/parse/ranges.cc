@@ -2,11 +2,11 @@
 #include "fs/http/parse/ranges.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 
 #include "fs/http/parse/fields.h"
+#include "model/number_text.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -16,10 +16,7 @@ constexpr RangeRequest::Kind kUnsatisfiable = RangeRequest::Kind::kUnsatisfiable
 // Digits only. A number that is too large for the type is larger than any file.
 std::optional<uint64_t> ParsePosition(std::string_view text) {
   if (text.empty() || text.find_first_not_of("0123456789") != text.npos) return std::nullopt;
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return std::numeric_limits<uint64_t>::max();
-  return value;
+  return model::ParseNumber<uint64_t>(text).value_or(std::numeric_limits<uint64_t>::max());
 }
 
 struct Spec {

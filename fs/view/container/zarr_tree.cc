@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "backends/base/checked.h"
 #include "backends/store/cancellation.h"
 #include "fs/view/elements/segmented_view.h"
+#include "model/number_text.h"
 
 namespace ndlfs::fs::zarr {
 namespace {
@@ -42,10 +42,8 @@ uint64_t BytesOf(const std::vector<Document>& documents) {
 
 // The number that `name` is, as Zarr writes numbers; nullopt if it is none below `end`.
 std::optional<uint64_t> ParseNumber(std::string_view name, uint64_t end) {
-  uint64_t number = 0;
-  const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  const bool is_number = error == std::errc() && rest == name.data() + name.size();
-  if (!is_number || number >= end || std::to_string(number) != name) return std::nullopt;
+  const auto number = model::ParseNumber<uint64_t>(name);
+  if (!number || *number >= end || std::to_string(*number) != name) return std::nullopt;
   return number;
 }
 

@@ -2,10 +2,10 @@
 #include "fs/view/dap/parse/constraint.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "backends/base/percent_encoding.h"
+#include "model/number_text.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -14,21 +14,13 @@ using model::NotFound;
 using model::Quote;
 using model::Result;
 
-std::optional<uint64_t> ParseIndex(std::string_view text) {
-  uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || last != end) return std::nullopt;
-  return value;
-}
-
 // "5", "0:9" or "0:2:9", what stands between two brackets.
 std::optional<DapRange> ParseRange(std::string_view text) {
   uint64_t numbers[3];
   size_t count = 0;
   for (bool more = true; more;) {
     const size_t colon = std::min(text.find(':'), text.size());
-    const auto number = ParseIndex(text.substr(0, colon));
+    const auto number = model::ParseNumber<uint64_t>(text.substr(0, colon));
     if (!number || count == 3) return std::nullopt;
     numbers[count++] = *number;
     more = colon < text.size();
