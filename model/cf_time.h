@@ -41,6 +41,7 @@ Date DateOf(Calendar calendar, int64_t days);
 // A moment, in nanoseconds since 1970-01-01 of its calendar. The standard calendar counts the
 // same moments as the proleptic Gregorian one, but names days before 1582-10-15 differently.
 using Nanoseconds = WideInt;
+inline constexpr Nanoseconds kNanosecondsOfSecond = 1'000'000'000;
 
 // How the numbers of an array count time.
 struct TimeScale {

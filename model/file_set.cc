@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "model/cf_time.h"
 #include "model/number_text.h"
 
 namespace ndlfs::model {
@@ -76,37 +77,19 @@ Result<std::vector<std::string>> ExpandNumbers(const FileSet& files) {
 
 // --- Dates
 
-template <typename T>
-bool TakeField(std::string_view& text, size_t digits, T& number) {
-  const auto taken = TakeDigits<T>(text, digits);
-  number = taken.value_or(number);
-  return taken.has_value();
-}
-
-bool Take(std::string_view& text, std::string_view any_of) {
-  if (text.empty() || any_of.find(text[0]) == any_of.npos) return false;
-  text.remove_prefix(1);
-  return true;
-}
-
-// "1992", "1992-01", "1992-01-31", "1992-01-31T06:00".
+// "1992", "1992-01", "1992-01-31", "1992-01-31T06:00": its beginning.
 Result<sys_seconds> ParseDate(std::string_view text) {
-  const auto fail = [whole = text] {
+  constexpr int kLastYear = 9999;
+  const auto period = ParsePeriod(Calendar::kProlepticGregorian, text);
+  const Nanoseconds end =
+      Nanoseconds{DaysOf(Calendar::kProlepticGregorian, {kLastYear + 1, 1, 1})} * 86400 *
+      kNanosecondsOfSecond;
+  if (!period || text.starts_with('-') || text.find('_') != text.npos || period->begin >= end ||
+      period->begin % kNanosecondsOfSecond != 0) {
     return BadInput("expected a date such as 1992-01-31 or 1992-01-31T06:00, found {}",
-                    Quote(whole));
-  };
-  int year = 0;
-  unsigned month = 1, day = 1, hour = 0, minute = 0, second = 0;
-  if (!TakeField(text, 4, year)) return fail();
-  if (Take(text, "-") && !TakeField(text, 2, month)) return fail();
-  if (Take(text, "-") && !TakeField(text, 2, day)) return fail();
-  if (Take(text, "T ") && !TakeField(text, 2, hour)) return fail();
-  if (Take(text, ":") && !TakeField(text, 2, minute)) return fail();
-  if (Take(text, ":") && !TakeField(text, 2, second)) return fail();
-  const year_month_day date{std::chrono::year(year), std::chrono::month(month),
-                            std::chrono::day(day)};
-  if (!text.empty() || !date.ok() || hour > 23 || minute > 59 || second > 59) return fail();
-  return std::chrono::sys_days(date) + hours(hour) + minutes(minute) + seconds(second);
+                    Quote(text));
+  }
+  return sys_seconds(seconds(static_cast<int64_t>(period->begin / kNanosecondsOfSecond)));
 }
 
 // `first` and `count` steps; a day that a month does not have is its last.

@@ -4,15 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "backends/store/cancellation.h"
 #include "fs/http/found_node.h"
-#include "fs/http/parse/conditions.h"
 #include "fs/view/base/html_text.h"
+#include "model/cf_time.h"
+#include "model/http_date.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -83,13 +83,13 @@ std::string LinkOf(const ListingEntry& entry) {
   return "./" + UrlOfName(entry.name) + (entry.is_directory ? "/" : "");
 }
 
+// "2026-01-31 12:00"
 std::string TimeText(const ListingEntry& entry) {
   if (!entry.mtime_seconds) return {};
-  std::tm time = {};
-  const auto when = static_cast<std::time_t>(*entry.mtime_seconds);
-  if (::gmtime_r(&when, &time) == nullptr) return {};
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}", time.tm_year + 1900, time.tm_mon + 1,
-                     time.tm_mday, time.tm_hour, time.tm_min);
+  std::string text = model::FormatTime(model::Calendar::kProlepticGregorian,
+                                       *entry.mtime_seconds * model::kNanosecondsOfSecond, 0);
+  std::ranges::replace(text, 'T', ' ');
+  return text.substr(0, text.rfind(':'));
 }
 
 // The way from the root to this directory, each part with a link.
@@ -154,7 +154,7 @@ std::string ListingAsJson(const Listing& listing) {
     nlohmann::ordered_json object;
     object["name"] = entry.name;
     object["type"] = entry.is_directory ? "directory" : "file";
-    if (entry.mtime_seconds) object["mtime"] = FormatHttpDate(*entry.mtime_seconds);
+    if (entry.mtime_seconds) object["mtime"] = model::FormatHttpDate(*entry.mtime_seconds);
     if (entry.size) object["size"] = *entry.size;
     entries.push_back(std::move(object));
   }

@@ -11,6 +11,7 @@
 #include "fs/http/found_node.h"
 #include "fs/http/listing.h"
 #include "fs/http/webdav.h"
+#include "model/http_date.h"
 #include "model/secret_hash.h"
 
 namespace ndlfs::fs {
@@ -295,7 +296,7 @@ Result<HttpReply> Site::AnswerFile(const HttpRequest& request, TreeNode& node) c
 
   HttpReply reply;
   if (validators.etag) reply.fields.emplace_back("ETag", *validators.etag);
-  reply.fields.emplace_back("Last-Modified", FormatHttpDate(validators.mtime_seconds));
+  reply.fields.emplace_back("Last-Modified", model::FormatHttpDate(validators.mtime_seconds));
   // Clients may keep the bytes, but ask whether they are still true.
   reply.fields.emplace_back("Cache-Control", "no-cache");
   switch (Evaluate(request.conditions, validators)) {

@@ -9,6 +9,7 @@
 #include "fs/http/parse/conditions.h"
 #include "fs/http/parse/fields.h"
 #include "fs/view/base/html_text.h"
+#include "model/http_date.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -29,8 +30,8 @@ void WriteResponse(std::string& out, const std::string& href, std::string_view n
                    *entry.size);
   }
   if (entry.mtime_seconds) {
-    out +=
-        "<D:getlastmodified>" + FormatHttpDate(*entry.mtime_seconds) + "</D:getlastmodified>";
+    out += "<D:getlastmodified>" + model::FormatHttpDate(*entry.mtime_seconds) +
+           "</D:getlastmodified>";
   }
   out += "</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>\n";
 }

@@ -10,6 +10,7 @@
 #include "fs/http/parse/conditions.h"
 #include "fs/http/parse/ranges.h"
 #include "fs/http/parse/request_target.h"
+#include "model/http_date.h"
 
 namespace ndlfs {
 namespace {
@@ -57,7 +58,7 @@ void ReadConditions(const std::string& field) {
   (void)fs::Evaluate({.if_none_match = field}, file);
   (void)fs::Evaluate({.if_unmodified_since = field, .if_range = field}, file);
   (void)fs::Evaluate({.if_modified_since = field}, {});
-  if (const auto seconds = fs::ParseHttpDate(field)) (void)fs::FormatHttpDate(*seconds);
+  if (const auto seconds = model::ParseHttpDate(field)) (void)model::FormatHttpDate(*seconds);
 }
 
 void Run(std::string_view bytes) {

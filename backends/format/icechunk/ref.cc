@@ -3,79 +3,25 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <optional>
 #include <utility>
 
 #include "backends/format/icechunk/object_id.h"
-#include "model/number_text.h"
+#include "model/cf_time.h"
 
 namespace ndlfs::backends::icechunk {
 namespace {
 
-constexpr int64_t kUsPerSecond = 1'000'000;
-constexpr int64_t kUsPerDay = 86'400 * kUsPerSecond;
+constexpr model::Nanoseconds kNsPerUs = 1000;
 
-// Takes so many digits, and `end` behind them if it is not 0.
-std::optional<unsigned> TakeDigits(std::string_view& text, size_t count, char end = '\0') {
-  std::string_view rest = text;
-  const auto number = model::TakeDigits<unsigned>(rest, count);
-  if (!number) return std::nullopt;
-  if (end != '\0') {
-    if (!rest.starts_with(end)) return std::nullopt;
-    rest.remove_prefix(1);
-  }
-  text = rest;
-  return number;
-}
-
-// A fraction of a second in microseconds, of which digits after the sixth are left out.
-std::optional<int64_t> TakeFraction(std::string_view& text) {
-  text.remove_prefix(1);
-  int64_t fraction = 0;
-  int64_t unit = kUsPerSecond;
-  bool has_digit = false;
-  while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
-    unit /= 10;
-    fraction += unit * (text.front() - '0');
-    has_digit = true;
-    text.remove_prefix(1);
-  }
-  return has_digit ? std::optional(fraction) : std::nullopt;
-}
-
-std::optional<int64_t> ParseTimeOfDay(std::string_view text) {
-  const auto hour = TakeDigits(text, 2, ':');
-  const auto minute = TakeDigits(text, 2);
-  if (!hour || !minute || *hour > 23 || *minute > 59) return std::nullopt;
-  int64_t us = (int64_t{*hour} * 60 + *minute) * 60 * kUsPerSecond;
-  if (text.starts_with(':')) {
-    text.remove_prefix(1);
-    const auto second = TakeDigits(text, 2);
-    if (!second || *second > 60) return std::nullopt;
-    us += int64_t{*second} * kUsPerSecond;
-    if (text.starts_with('.')) {
-      const auto fraction = TakeFraction(text);
-      if (!fraction) return std::nullopt;
-      us += *fraction;
-    }
-  }
-  return text.empty() || text == "Z" ? std::optional(us) : std::nullopt;
-}
-
+// Microseconds since 1970. A day, a month or a year is its end.
 std::optional<int64_t> ParseTime(std::string_view text) {
-  const auto year = TakeDigits(text, 4, '-');
-  const auto month = TakeDigits(text, 2, '-');
-  const auto day = TakeDigits(text, 2);
-  if (!year || !month || !day) return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
-                                         std::chrono::month(*month), std::chrono::day(*day)};
-  if (!date.ok()) return std::nullopt;
-  const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  if (text.empty()) return (days + 1) * kUsPerDay - 1;
-  if (text.front() != 'T' && text.front() != ' ') return std::nullopt;
-  const auto us = ParseTimeOfDay(text.substr(1));
-  return us ? std::optional(days * kUsPerDay + *us) : std::nullopt;
+  const auto period = model::ParsePeriod(model::Calendar::kProlepticGregorian, text);
+  if (!period) return std::nullopt;
+  const bool is_instant = text.find_first_of("T_ ") != text.npos;
+  const auto time = (is_instant ? period->begin : period->end - kNsPerUs) / kNsPerUs;
+  if (time < INT64_MIN || time > INT64_MAX) return std::nullopt;
+  return static_cast<int64_t>(time);
 }
 
 // "TIME", or "TIME,REF".
@@ -154,14 +100,9 @@ std::string TimeText(uint64_t time_us) {
   // Up to the year 9999.
   constexpr uint64_t kMost = 253'402'300'799'999'999;
   if (time_us > kMost) return fmt::format("{} us", time_us);
-  const std::chrono::sys_days day(
-      std::chrono::days(static_cast<int64_t>(time_us / uint64_t{kUsPerDay})));
-  const std::chrono::year_month_day date(day);
-  const uint64_t rest = time_us % uint64_t{kUsPerDay};
-  const uint64_t seconds = rest / uint64_t{kUsPerSecond};
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", int(date.year()),
-                     unsigned(date.month()), unsigned(date.day()), seconds / 3600,
-                     seconds / 60 % 60, seconds % 60, rest % uint64_t{kUsPerSecond});
+  return model::FormatTime(model::Calendar::kProlepticGregorian,
+                           static_cast<model::Nanoseconds>(time_us) * kNsPerUs, 6) +
+         'Z';
 }
 
 }  // namespace ndlfs::backends::icechunk

@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <ctime>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +15,7 @@
 #include "backends/store/azure/credentials.h"
 #include "backends/store/azure/shared_key.h"
 #include "backends/store/object/bucket.h"
+#include "model/http_date.h"
 
 namespace ndlfs::backends::azure {
 namespace {
@@ -24,21 +23,6 @@ namespace {
 constexpr const char* kVersion = "2023-11-03";  // of the protocol
 // A clock that is off by less is not what a server complains about.
 constexpr int64_t kSmallestSkew_s = 60;
-
-// "Thu, 01 Jan 1970 00:00:00 GMT", whatever the language of the user is.
-std::string DateText(int64_t time_s) {
-  constexpr std::array<const char*, 7> kDays = {"Sun", "Mon", "Tue", "Wed",
-                                                "Thu", "Fri", "Sat"};
-  constexpr std::array<const char*, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const auto time = static_cast<time_t>(time_s);
-  std::tm parts{};
-  ::gmtime_r(&time, &parts);
-  return fmt::format("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT",
-                     kDays[static_cast<size_t>(parts.tm_wday)], parts.tm_mday,
-                     kMonths[static_cast<size_t>(parts.tm_mon)], parts.tm_year + 1900,
-                     parts.tm_hour, parts.tm_min, parts.tm_sec);
-}
 
 std::string_view AdviceOn(std::string_view code, bool is_anonymous) {
   if (code == "ContainerNotFound") {
@@ -128,7 +112,7 @@ class Container final : public object::Bucket {
   model::Result<void> SignAttempt(HttpAttempt& attempt) const {
     if (!attempt.same_origin) return model::Internal("a signature for another server");
     NDLFS_TRY(const Url url, ParseUrl(attempt.url));
-    attempt.headers.push_back({"x-ms-date", DateText(now_s_() + clock_offset_s_)});
+    attempt.headers.push_back({"x-ms-date", model::FormatHttpDate(now_s_() + clock_offset_s_)});
     attempt.headers.push_back(
         {"Authorization", SignatureOf(*credentials_.key, attempt, url.path, url.query)});
     return {};

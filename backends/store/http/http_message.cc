@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "backends/store/http/http_message.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 
+#include "model/http_date.h"
 #include "model/number_text.h"
 
 namespace ndlfs::backends {
@@ -58,13 +57,10 @@ std::optional<ContentRange> ParseContentRange(std::string_view text) {
 }
 
 std::optional<int64_t> ParseHttpDate(std::string_view text) {
-  constexpr time_t kMost = 253'402'300'799;  // the year 9999
-  const time_t seconds = curl_getdate(std::string(text).c_str(), nullptr);
-  if (seconds <= 0 || seconds > kMost) return std::nullopt;
-  // Later years do not fit into nanoseconds.
   constexpr int64_t kNanoseconds = 1'000'000'000;
-  if (seconds > INT64_MAX / kNanoseconds) return std::nullopt;
-  return seconds * kNanoseconds;
+  const auto seconds = model::ParseHttpDate(text);
+  if (!seconds || *seconds <= 0 || *seconds > INT64_MAX / kNanoseconds) return std::nullopt;
+  return *seconds * kNanoseconds;
 }
 
 }  // namespace ndlfs::backends

@@ -133,7 +133,8 @@ struct ContentRange {
 // nullopt if `text` is no such header, or contradicts itself.
 std::optional<ContentRange> ParseContentRange(std::string_view text);
 
-// A date in a header as nanoseconds since 1970; nullopt if `text` is no date.
+// A date in a header (model/http_date.h) as nanoseconds since 1970; nullopt if `text` is no
+// date, or one before that.
 std::optional<int64_t> ParseHttpDate(std::string_view text);
 
 // The number if `text` is nothing but decimal digits.

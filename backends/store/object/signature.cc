@@ -7,9 +7,10 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <utility>
 #include <vector>
+
+#include "model/cf_time.h"
 
 namespace ndlfs::backends::object {
 namespace {
@@ -86,11 +87,10 @@ std::string CanonicalQuery(std::string_view query) {
 
 // 20130524T000000Z
 std::string TimeText(int64_t time_s) {
-  const auto time = static_cast<time_t>(time_s);
-  std::tm parts{};
-  ::gmtime_r(&time, &parts);
-  return fmt::format("{:04}{:02}{:02}T{:02}{:02}{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+  std::string text = model::FormatTime(model::Calendar::kProlepticGregorian,
+                                       time_s * model::kNanosecondsOfSecond, 0);
+  std::erase_if(text, [](char c) { return c == '-' || c == ':'; });
+  return text + 'Z';
 }
 
 Digest SigningKey(const Credentials& credentials, std::string_view day,

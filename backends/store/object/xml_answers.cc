@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "backends/store/object/xml_answers.h"
 
-#include <chrono>
 #include <utility>
 
 #include "backends/base/percent_encoding.h"
 #include "backends/store/http/http_message.h"
 #include "backends/store/http/url.h"
 #include "backends/xml/xml.h"
+#include "model/cf_time.h"
 
 namespace ndlfs::backends::object {
 namespace {
@@ -98,16 +98,6 @@ class ListReader {
   bool is_complete_ = false;
 };
 
-// The number in `count` decimal digits at `at`; nullopt if there are other characters.
-std::optional<int> TakeDigits(std::string_view text, size_t at, size_t count) {
-  int number = 0;
-  for (const char c : text.substr(at, count)) {
-    if (c < '0' || c > '9') return std::nullopt;
-    number = number * 10 + (c - '0');
-  }
-  return number;
-}
-
 }  // namespace
 
 model::Result<KeyPage> ParseListPage(std::string_view document, std::string_view prefix) {
@@ -139,33 +129,12 @@ std::optional<ErrorAnswer> ParseErrorAnswer(std::string_view document) {
 }
 
 std::optional<int64_t> ParseUtcTime(std::string_view text) {
-  constexpr std::string_view kForm = "0000-00-00T00:00:00";
-  if (text.size() < kForm.size()) return std::nullopt;
-  for (size_t i = 0; i < kForm.size(); ++i) {
-    if (kForm[i] != '0' && text[i] != kForm[i]) return std::nullopt;
+  if (text.size() < std::string_view("2026-01-31T00:00:00Z").size() || !text.ends_with('Z')) {
+    return std::nullopt;
   }
-  const auto year = TakeDigits(text, 0, 4), month = TakeDigits(text, 5, 2),
-             day = TakeDigits(text, 8, 2), hour = TakeDigits(text, 11, 2),
-             minute = TakeDigits(text, 14, 2), second = TakeDigits(text, 17, 2);
-  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
-  const std::chrono::year_month_day date(std::chrono::year(*year),
-                                         std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day)));
-  // Nanoseconds since 1970 have room for 292 years.
-  if (!date.ok() || *year < 1700 || *year > 2200) return std::nullopt;
-  int64_t nanoseconds = 0;
-  std::string_view rest = text.substr(kForm.size());
-  if (rest.starts_with('.')) {
-    rest.remove_prefix(1);
-    for (int64_t unit = 100'000'000; !rest.empty() && rest[0] >= '0' && rest[0] <= '9';
-         unit /= 10, rest.remove_prefix(1)) {
-      nanoseconds += (rest[0] - '0') * unit;
-    }
-  }
-  if (rest != "Z") return std::nullopt;
-  const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return ((days * 24 + *hour) * 60 + *minute) * 60'000'000'000 + *second * 1'000'000'000ll +
-         nanoseconds;
+  const auto time = model::ParsePeriod(model::Calendar::kProlepticGregorian, text);
+  if (!time || time->begin < INT64_MIN || time->begin > INT64_MAX) return std::nullopt;
+  return static_cast<int64_t>(time->begin);
 }
 
 }  // namespace ndlfs::backends::object

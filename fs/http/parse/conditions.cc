@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/http/parse/conditions.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <ctime>
-
 #include "fs/http/parse/fields.h"
+#include "model/http_date.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -36,15 +31,10 @@ bool HasTag(std::string_view list, const std::optional<std::string>& etag,
 
 // Whether the file is newer than the date; nullopt if it is no date.
 std::optional<bool> IsNewerThan(std::string_view date, const Validators& validators) {
-  const auto seconds = ParseHttpDate(date);
+  const auto seconds = model::ParseHttpDate(date);
   if (!seconds) return std::nullopt;
   return validators.mtime_seconds > *seconds;
 }
-
-constexpr std::array<std::string_view, 7> kDays = {"Sun", "Mon", "Tue", "Wed",
-                                                   "Thu", "Fri", "Sat"};
-constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
 }  // namespace
 
@@ -73,28 +63,6 @@ Verdict Evaluate(const Conditions& conditions, const Validators& validators) {
 bool RangeCounts(const Conditions& conditions, const Validators& validators) {
   if (!conditions.if_range) return true;
   return validators.etag && TrimBlanks(*conditions.if_range) == *validators.etag;
-}
-
-std::string FormatHttpDate(int64_t seconds) {
-  std::tm time = {};
-  const auto when = static_cast<std::time_t>(seconds);
-  if (::gmtime_r(&when, &time) == nullptr) return FormatHttpDate(0);
-  return fmt::format("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT",
-                     kDays[static_cast<size_t>(time.tm_wday)], time.tm_mday,
-                     kMonths[static_cast<size_t>(time.tm_mon)], time.tm_year + 1900,
-                     time.tm_hour, time.tm_min, time.tm_sec);
-}
-
-std::optional<int64_t> ParseHttpDate(std::string_view text) {
-  const std::string date(TrimBlanks(text));
-  // The program never sets a locale, so names are English.
-  for (const char* format :
-       {"%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y"}) {
-    std::tm time = {};
-    const char* const end = ::strptime(date.c_str(), format, &time);
-    if (end != nullptr && *end == '\0') return ::timegm(&time);
-  }
-  return std::nullopt;
 }
 
 }  // namespace ndlfs::fs

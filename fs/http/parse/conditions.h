@@ -39,9 +39,4 @@ Verdict Evaluate(const Conditions& conditions, const Validators& validators);
 // same date.
 bool RangeCounts(const Conditions& conditions, const Validators& validators);
 
-// "Sun, 06 Nov 1994 08:49:37 GMT"
-std::string FormatHttpDate(int64_t seconds);
-// The inverse, which reads the two obsolete forms of RFC 9110, section 5.6.7, as well.
-std::optional<int64_t> ParseHttpDate(std::string_view text);
-
 }  // namespace ndlfs::fs
