@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "fs/fuse/fuse.h"
+#include "fs/fuse/inode_table.h"
 #include "fs/fuse/operations.h"
 #include "fs/fuse/pending_request.h"
-#include "fs/tree/inode_table.h"
 #include "fs/tree/tree_node.h"
 
 namespace ndlfs::fs {

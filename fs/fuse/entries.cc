@@ -30,9 +30,7 @@ fuse_entry_param MakeEntry(const FilesystemOptions& options, const InodeTable::I
 
 }  // namespace
 
-TreeNode& AsNode(const InodeTable::Inode& inode) {
-  return static_cast<TreeNode&>(*inode.object);
-}
+TreeNode& AsNode(const InodeTable::Inode& inode) { return *inode.object; }
 
 struct ::stat ToStat(const FilesystemOptions& options, uint64_t ino,
                      const Attributes& attributes) {

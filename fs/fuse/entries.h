@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "fs/fuse/fuse.h"
+#include "fs/fuse/inode_table.h"
 #include "fs/fuse/operations.h"
-#include "fs/tree/inode_table.h"
 #include "fs/tree/tree_node.h"
 #include "model/error.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "fs/tree/inode_table.h"
+#include "fs/fuse/inode_table.h"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-#include "model/hash.h"
 #include "model/secret_hash.h"
 
 namespace ndlfs::fs {
@@ -15,28 +14,6 @@ namespace {
 constexpr uint64_t kLastReserved = InodeTable::kRoot;
 
 }  // namespace
-
-uint64_t HashPath(uint64_t parent, std::string_view name) {
-  const uint64_t hash = model::AddFnv(model::kFnvBegin ^ model::MixBits(parent), name);
-  return model::MixBits(hash) >> 1;
-}
-
-uint64_t HashPathTo32Bits(uint64_t parent, std::string_view name) {
-  // The next numbers, which paths get whose number is in use, have room as well.
-  constexpr uint64_t kMost = 0x7fff'ffff;
-  const uint64_t hash = HashPath(parent, name);
-  return (hash ^ hash >> 32) & kMost;
-}
-
-uint64_t HashNumber(uint64_t seed, uint64_t number) {
-  return HashPath(seed, {reinterpret_cast<const char*>(&number), sizeof(number)});
-}
-
-uint64_t HashNames(const std::vector<std::string>& names) {
-  uint64_t hash = names.size();
-  for (const std::string& name : names) hash = HashPath(hash, name);
-  return hash;
-}
 
 InodeTable::InodeTable(ObjectPtr root) : InodeTable(std::move(root), &HashPath) {}
 
@@ -99,12 +76,12 @@ InodeTable::Inode InodeTable::LookupLocked(Index place, ObjectPtr& object) {
     return CountLookup(current);
   }
   switch (node.object->Compare(*object)) {
-    case Object::Relation::kDifferent:
+    case TreeNode::Relation::kDifferent:
       return Add(place, std::move(object), 0);
-    case Object::Relation::kUpdated:
+    case TreeNode::Relation::kUpdated:
       std::swap(node.object, object);
       break;
-    case Object::Relation::kSame:
+    case TreeNode::Relation::kSame:
       break;
   }
   return CountLookup(current);

@@ -24,50 +24,23 @@
 #include <string_view>
 #include <vector>
 
-#include "fs/tree/slab.h"
+#include "fs/fuse/slab.h"
+#include "fs/tree/path_hash.h"
+#include "fs/tree/tree_node.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
 
 // Thread-safe. Each method takes a few look-ups. The only callbacks that run under the lock are
-// those of Object and the hash function. A name that the kernel knows takes about a hundred
-// bytes, apart from its object.
+// the comparisons of nodes and the hash function. A name that the kernel knows takes about a
+// hundred bytes, apart from its object.
 class InodeTable {
  public:
   using NodeId = uint64_t;
   static constexpr NodeId kRoot = 1;
 
-  // The version of a file as a listing tells it.
-  struct ListedVersion {
-    // Changes if a reader may get other bytes, or if nobody can tell.
-    uint64_t contents = 0;
-    // Changes if anything is known to have changed. Until somebody reads the file, only this
-    // number counts. Not 0.
-    uint64_t facts = 0;
-  };
-
-  // The object that a nodeid stands for. The table only keeps and compares
-  // objects.
-  class Object {
-   public:
-    virtual ~Object() = default;
-
-    enum class Relation {
-      kSame,       // the same object; the table keeps this one
-      kUpdated,    // the same object; the table keeps `fresh` instead
-      kDifferent,  // another object, which has taken the place of this one
-    };
-    // How `fresh`, which was just found at the path of this object, relates to it. Called under
-    // the table's lock: must be quick and must not use the table.
-    virtual Relation Compare(const Object& fresh) const = 0;
-    // Whether a file that a listing tells with `version` is this object. Called under the
-    // table's lock.
-    virtual bool IsListedAs(const ListedVersion& /*version*/) const { return false; }
-    // The facts that a listing tells about this object; 0 if no listing tells them. Called
-    // under the table's lock.
-    virtual uint64_t ListedFacts() const { return 0; }
-  };
-  using ObjectPtr = std::shared_ptr<Object>;
+  // What a nodeid stands for. The table keeps nodes, and compares them under its lock.
+  using ObjectPtr = TreeNodePtr;
 
   struct Inode {
     NodeId nodeid = 0;
@@ -191,15 +164,5 @@ class InodeTable {
   std::array<NodeId, kRemembered> past_ GUARDED_BY(mutex_) = {};  // forgotten nodeids, a ring
   size_t next_past_ GUARDED_BY(mutex_) = 0;
 };
-
-// The default hash, which is the same on every machine and in every run. It has
-// 63 bits, because some programs keep inode numbers in signed integers.
-uint64_t HashPath(uint64_t parent, std::string_view name);
-// The same in 31 bits, for --inode32.
-uint64_t HashPathTo32Bits(uint64_t parent, std::string_view name);
-// The same with a number instead of a name.
-uint64_t HashNumber(uint64_t seed, uint64_t number);
-// The hash of a whole listing. It changes when a name comes, goes or changes.
-uint64_t HashNames(const std::vector<std::string>& names);
 
 }  // namespace ndlfs::fs

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "backends/store/caller.h"
+#include "fs/fuse/inode_table.h"
 #include "fs/serve/late_reads.h"
 #include "fs/serve/open_limits.h"
-#include "fs/tree/inode_table.h"
 #include "fs/tree/tree_node.h"
 #include "model/mutex.h"
 

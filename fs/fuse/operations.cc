@@ -261,7 +261,7 @@ struct Handlers {
 
   static model::Result<TreeNodePtr> FindByPath(const Filesystem& fs,
                                                const std::vector<std::string>& names) {
-    auto node = std::static_pointer_cast<TreeNode>(fs.table_.Find(InodeTable::kRoot)->object);
+    auto node = fs.table_.Find(InodeTable::kRoot)->object;
     for (const std::string& name : names) {
       NDLFS_TRY(node, node->Lookup(name));
     }

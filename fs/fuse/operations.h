@@ -18,6 +18,7 @@
 
 #include "backends/store/local/source_root.h"
 #include "fs/fuse/caller_finder.h"
+#include "fs/fuse/inode_table.h"
 #include "fs/fuse/open_handles.h"
 #include "fs/serve/lookup_habits.h"
 #include "fs/serve/open_limits.h"
@@ -25,7 +26,6 @@
 #include "fs/serve/request_queue.h"
 #include "fs/serve/slow_requests.h"
 #include "fs/serve/statistics.h"
-#include "fs/tree/inode_table.h"
 #include "fs/tree/tree_node.h"
 
 struct fuse_lowlevel_ops;

@@ -53,7 +53,7 @@ class ControlNode final : public TreeNode {
   explicit ControlNode(ControlFile file)
       : file_(std::move(file)), attributes_(ControlAttributes(S_IFREG | file_.mode)) {}
 
-  Relation Compare(const Object& fresh) const override {
+  Relation Compare(const TreeNode& fresh) const override {
     return &fresh == this ? Relation::kSame : Relation::kDifferent;
   }
   model::Result<Attributes> Stat() const override {

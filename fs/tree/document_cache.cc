@@ -7,6 +7,7 @@
 #include "backends/base/heap.h"
 #include "backends/store/cancellation.h"
 #include "fs/tree/large_document_turn.h"
+#include "fs/tree/path_hash.h"
 
 namespace ndlfs::fs {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "fs/tree/inode_table.h"
 #include "fs/tree/later_elements.h"
 #include "fs/tree/mounted_store.h"
+#include "fs/tree/path_hash.h"
 
 namespace ndlfs::fs {
 namespace {

@@ -109,7 +109,7 @@ class PlainFile final : public TreeNode {
         size_(status.size),
         attributes_(AttributesOf(status)) {}
 
-  Relation Compare(const Object& fresh) const override {
+  Relation Compare(const TreeNode& fresh) const override {
     const auto* other = dynamic_cast<const PlainFile*>(&fresh);
     return other != nullptr && other->version() == version() ? Relation::kSame
                                                              : Relation::kDifferent;
@@ -198,7 +198,7 @@ class SpecialFile final : public TreeNode {
   explicit SpecialFile(const FileStatus& status)
       : version_(status.version), attributes_(AttributesOf(status)) {}
 
-  Relation Compare(const Object& fresh) const override {
+  Relation Compare(const TreeNode& fresh) const override {
     const auto* other = dynamic_cast<const SpecialFile*>(&fresh);
     const bool is_same = other != nullptr && other->version_ == version_;
     return is_same ? Relation::kSame : Relation::kDifferent;
@@ -280,7 +280,7 @@ class FolderPage final : public TreeNode {
   FolderPage(std::string text, const Attributes& attributes)
       : text_(MakeTextNode(std::move(text), attributes)) {}
 
-  Relation Compare(const Object& fresh) const override {
+  Relation Compare(const TreeNode& fresh) const override {
     const auto* other = dynamic_cast<const FolderPage*>(&fresh);
     return other != nullptr ? text_->Compare(*other->text_) : Relation::kDifferent;
   }

@@ -54,7 +54,7 @@ class DocumentFile final : public TreeNode {
         hash_(hash),
         attributes_(attributes) {}
 
-  Relation Compare(const Object& fresh) const override {
+  Relation Compare(const TreeNode& fresh) const override {
     const auto* other = dynamic_cast<const DocumentFile*>(&fresh);
     const bool same = other != nullptr && other->hash_ == hash_ &&
                       other->attributes_.size == attributes_.size;
@@ -63,7 +63,7 @@ class DocumentFile final : public TreeNode {
 
   model::Result<Attributes> Stat() const override { return attributes_; }
 
-  bool IsListedAs(const InodeTable::ListedVersion& version) const override {
+  bool IsListedAs(const ListedVersion& version) const override {
     return version.contents == hash_;
   }
   uint64_t ListedFacts() const override { return hash_; }

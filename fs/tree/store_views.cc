@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "backends/base/heap.h"
-#include "fs/tree/inode_table.h"
 #include "fs/tree/later_elements.h"
+#include "fs/tree/path_hash.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
 

@@ -96,7 +96,7 @@ class SumsFile final : public TreeNode {
     for (const SummedFile& file : *files_) attributes_.size += LineSize(file);
   }
 
-  Relation Compare(const Object& fresh) const override {
+  Relation Compare(const TreeNode& fresh) const override {
     const auto* other = dynamic_cast<const SumsFile*>(&fresh);
     const bool same = other != nullptr && std::ranges::equal(*files_, *other->files_, &AreSame);
     return same ? Relation::kUpdated : Relation::kDifferent;

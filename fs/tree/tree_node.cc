@@ -51,7 +51,7 @@ class TextNode final : public TreeNode {
     attributes_.size = text_->size();
   }
 
-  Relation Compare(const Object& fresh) const override {
+  Relation Compare(const TreeNode& fresh) const override {
     const auto* other = dynamic_cast<const TextNode*>(&fresh);
     return other != nullptr && *other->text_ == *text_ ? Relation::kUpdated
                                                        : Relation::kDifferent;
@@ -75,7 +75,7 @@ class SymlinkNode final : public TreeNode {
     attributes_.size = target_.size();
   }
 
-  Relation Compare(const Object& fresh) const override {
+  Relation Compare(const TreeNode& fresh) const override {
     const auto* other = dynamic_cast<const SymlinkNode*>(&fresh);
     return other != nullptr && other->target_ == target_ ? Relation::kUpdated
                                                          : Relation::kDifferent;
@@ -127,7 +127,7 @@ model::Result<std::optional<std::string>> TreeNode::GetExtendedAttribute(
   return std::nullopt;
 }
 
-InodeTable::Object::Relation DirectoryNode::Compare(const Object& fresh) const {
+TreeNode::Relation DirectoryNode::Compare(const TreeNode& fresh) const {
   const auto* directory = dynamic_cast<const DirectoryNode*>(&fresh);
   if (directory == nullptr) return Relation::kDifferent;
   return directory->IsGuess() ? Relation::kSame : Relation::kUpdated;

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
-#include "fs/tree/inode_table.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
@@ -50,10 +49,19 @@ struct KeptObject {
 };
 using KeptObjects = std::vector<KeptObject>;
 
-// A file as a listing tells it. Lookup() would find an object with IsListedAs(version).
+// The version of a file as a listing tells it.
+struct ListedVersion {
+  // Changes if a reader may get other bytes, or if nobody can tell.
+  uint64_t contents = 0;
+  // Changes if anything is known to have changed. Until somebody reads the file, only this
+  // number counts. Not 0.
+  uint64_t facts = 0;
+};
+
+// A file as a listing tells it. Lookup() would find a node with IsListedAs(version).
 struct ListedFile {
   Attributes attributes;
-  InodeTable::ListedVersion version;
+  ListedVersion version;
 };
 
 // One pass over a directory. For one thread at a time.
@@ -111,8 +119,24 @@ using TreeNodePtr = std::shared_ptr<TreeNode>;
 
 // Thread-safe. A node refuses calls that its kind does not have (Lookup() in a file, Open() of
 // a directory) with the errno that POSIX demands.
-class TreeNode : public InodeTable::Object {
+class TreeNode {
  public:
+  virtual ~TreeNode() = default;
+
+  enum class Relation {
+    kSame,       // the same node; a front end that has kept this one goes on with it
+    kUpdated,    // the same node; a front end keeps `fresh` instead
+    kDifferent,  // another node, which has taken the place of this one
+  };
+  // How `fresh`, which was just found at the path of this node, relates to it. Quick: a front
+  // end may hold a lock.
+  virtual Relation Compare(const TreeNode& fresh) const = 0;
+  // Whether a file that a listing tells with `version` is this node. Quick, as Compare().
+  virtual bool IsListedAs(const ListedVersion& /*version*/) const { return false; }
+  // The facts that a listing tells about this node; 0 if no listing tells them. Quick, as
+  // Compare().
+  virtual uint64_t ListedFacts() const { return 0; }
+
   // The attributes. Costs a few stat() at most, unless StatCost() says more.
   // kStale if the path has to be looked up again; kNotFound if it has turned
   // out that there is no such file.
@@ -180,7 +204,7 @@ inline bool IsDirectory(const Attributes& attributes) { return S_ISDIR(attribute
 // as the same directory.
 class DirectoryNode : public TreeNode {
  public:
-  Relation Compare(const Object& fresh) const final;
+  Relation Compare(const TreeNode& fresh) const final;
   model::Result<OpenedFile> Open() final;
 };
 

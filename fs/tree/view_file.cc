@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "fs/tree/path_hash.h"
 #include "fs/tree/store_attributes.h"
 
 namespace ndlfs::fs {
@@ -114,14 +115,14 @@ class ViewFile final : public TreeNode {
     if (!size_) unsized_ = {std::move(entity), std::move(made), std::move(view)};
   }
 
-  Relation Compare(const Object& fresh) const override {
+  Relation Compare(const TreeNode& fresh) const override {
     const auto* other = dynamic_cast<const ViewFile*>(&fresh);
     const bool same = other != nullptr && other->name_ == name_ && other->below_ == below_ &&
                       IsListedAs(other->version());
     return same ? Relation::kSame : Relation::kDifferent;
   }
 
-  bool IsListedAs(const InodeTable::ListedVersion& version) const override EXCLUDES(mutex_) {
+  bool IsListedAs(const ListedVersion& version) const override EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
     return version.contents == generation_ || (!served_ && version.facts == facts_);
   }
@@ -207,7 +208,7 @@ class ViewFile final : public TreeNode {
     return model::Propagate(error, name);
   }
 
-  InodeTable::ListedVersion version() const EXCLUDES(mutex_) {
+  ListedVersion version() const EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
     return {.contents = generation_, .facts = facts_};
   }

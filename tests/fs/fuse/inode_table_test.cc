@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "fs/tree/inode_table.h"
+#include "fs/fuse/inode_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,16 +16,17 @@ namespace {
 
 // A version of something: different from other versions, better described by
 // another note.
-class Thing final : public InodeTable::Object {
+class Thing final : public TreeNode {
  public:
   Thing(int version, int note) : version_(version), note_(note) {}
-  Relation Compare(const Object& fresh) const override {
+  model::Result<Attributes> Stat() const override { return Attributes(); }
+  Relation Compare(const TreeNode& fresh) const override {
     const auto& other = static_cast<const Thing&>(fresh);
     if (other.version_ != version_) return Relation::kDifferent;
     return other.note_ != note_ ? Relation::kUpdated : Relation::kSame;
   }
   // As a file that somebody has read.
-  bool IsListedAs(const InodeTable::ListedVersion& version) const override {
+  bool IsListedAs(const ListedVersion& version) const override {
     return version.contents == ListedFacts();
   }
   uint64_t ListedFacts() const override { return static_cast<uint64_t>(version_); }
@@ -37,9 +38,7 @@ class Thing final : public InodeTable::Object {
   const int note_;
 };
 
-InodeTable::ListedVersion Listed(uint64_t version) {
-  return {.contents = version, .facts = version};
-}
+ListedVersion Listed(uint64_t version) { return {.contents = version, .facts = version}; }
 
 std::shared_ptr<Thing> MakeThing(int version = 0, int note = 0) {
   return std::make_shared<Thing>(version, note);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "fs/tree/slab.h"
+#include "fs/fuse/slab.h"
 
 #include <gtest/gtest.h>
 

@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::IsNull;
 using ::testing::NotNull;
 using ::testing::UnorderedElementsAre;
-using Relation = InodeTable::Object::Relation;
+using Relation = TreeNode::Relation;
 
 class SourceTreeTest : public MountTest {
  protected:

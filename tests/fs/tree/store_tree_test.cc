@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using Relation = InodeTable::Object::Relation;
+using Relation = TreeNode::Relation;
 
 class StoreTreeTest : public MountTest {};
 

@@ -26,7 +26,7 @@ using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
-using Relation = InodeTable::Object::Relation;
+using Relation = TreeNode::Relation;
 
 // data.all: the arrays of a group one after the other, each with its name.
 template <typename Load>

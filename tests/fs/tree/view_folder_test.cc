@@ -24,7 +24,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Relation = InodeTable::Object::Relation;
+using Relation = TreeNode::Relation;
 
 class ViewFolderTest : public MountTest {
  protected:
