@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "backends/base/element_stream.h"
-#include "backends/store/caller.h"
-#include "backends/store/cancellation.h"
+#include "backends/store/request_context.h"
 #include "model/mutex.h"
 
 namespace ndlfs::cache {
@@ -97,10 +96,8 @@ class Scan {
       return false;
     }
     try {
-      helpers.emplace_back([this, caller = backends::CallerScope::Current(),
-                            request = backends::CancellationScope::Current()] {
-        const backends::CallerScope scope(caller);
-        const backends::CancellationScope cancellation_scope(request);
+      helpers.emplace_back([this, context = backends::RequestContext::Current()] {
+        const backends::RequestContext::Scope scope(context);
         Work();
         --all_helpers;
       });

@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/store/caller.h"
-#include "backends/store/cancellation.h"
-#include "backends/store/request_scope.h"
+#include "backends/store/request_context.h"
 #include "model/mutex.h"
 
 namespace ndlfs::backends {
@@ -40,18 +38,12 @@ Result<void> RunInParallel(unsigned threads, size_t count,
       error = std::move(done).error();
     }
   };
-  const RequestScope* const outer = RequestScope::Current();
-  const bool looks_anew = outer != nullptr && outer->looks_anew();
   std::vector<std::thread> helpers;
   // Fewer numbers are done before another thread has begun.
   for (size_t t = 1; t < std::min<size_t>(threads, count / 4); ++t) {
     try {
-      helpers.emplace_back([&run, looks_anew, caller = CallerScope::Current(),
-                            request = CancellationScope::Current()] {
-        const CallerScope caller_scope(caller);
-        const CancellationScope cancellation_scope(request);
-        const RequestScope request_scope;
-        if (looks_anew) RequestScope::ForgetAll();
+      helpers.emplace_back([&run, context = RequestContext::Current()] {
+        const RequestContext::Scope scope(context);
         run();
       });
     } catch (const std::exception&) {

@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "backends/base/heap.h"
-#include "backends/store/cancellation.h"
-#include "backends/store/request_scope.h"
+#include "backends/store/request_context.h"
 #include "fs/fuse/directory_reply.h"
 #include "fs/fuse/entries.h"
 #include "fs/fuse/errno.h"
@@ -154,9 +153,8 @@ struct Handlers {
     Filesystem& fs = request.fs();
     int error = EIO;
     try {
-      const backends::CallerScope caller_scope(CallerOf(request));
-      const backends::CancellationScope cancellation_scope(request.cancellation());
-      const backends::RequestScope request_scope;
+      const backends::RequestContext::Scope scope(
+          {CallerOf(request), request.cancellation(), /*looks_anew=*/false});
       const Status status = operation(fs, request);
       if (status) return;
       error = ToErrno(status.error());

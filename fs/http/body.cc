@@ -8,7 +8,7 @@
 #include <exception>
 #include <utility>
 
-#include "backends/store/request_scope.h"
+#include "backends/store/request_context.h"
 #include "fs/serve/user_share.h"
 
 namespace ndlfs::fs {
@@ -116,8 +116,7 @@ Result<Body::Block> Body::Read(const FileRange& range) const {
   Block block{.bytes = {}, .taken = size};
   auto count = [&]() -> Result<size_t> {
     try {
-      const backends::CancellationScope cancellation_scope(cancellation_);
-      const backends::RequestScope request_scope;
+      const backends::RequestContext::Scope scope({.cancellation = cancellation_});
       block.bytes = backends::Bytes(size);
       return file_->Read(range.offset, block.bytes.span());
     } catch (const std::exception& exception) {

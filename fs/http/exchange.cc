@@ -5,7 +5,7 @@
 #include <exception>
 #include <new>
 
-#include "backends/store/request_scope.h"
+#include "backends/store/request_context.h"
 
 namespace ndlfs::fs {
 
@@ -52,8 +52,7 @@ void Exchange::Enqueue(Lane lane) {
 
 void Exchange::Run(Lane lane) noexcept {
   try {
-    const backends::CancellationScope cancellation_scope(cancellation_);
-    const backends::RequestScope request_scope;
+    const backends::RequestContext::Scope scope({.cancellation = cancellation_});
     Find(lane);
   } catch (const std::bad_alloc&) {
     Put(RefusalReply(ENOMEM), nullptr);

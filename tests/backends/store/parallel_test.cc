@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/store/caller.h"
-#include "backends/store/cancellation.h"
+#include "backends/store/request_context.h"
 #include "tests/support/result.h"
 
 namespace ndlfs::backends {
@@ -51,13 +50,14 @@ TEST(RunInParallelTest, ExceptionsAreErrors) {
 TEST(RunInParallelTest, WorksForTheCallerAndTheRequestOfThisThread) {
   const CallerPtr caller = FindCaller(1000, 1000, {});
   const auto request = std::make_shared<const Cancellation>();
-  const CallerScope caller_scope(caller);
-  const CancellationScope cancellation_scope(request);
+  const RequestContext::Scope scope({caller, request, /*looks_anew=*/true});
   std::atomic<int> others{0};
   EXPECT_THAT(RunInParallel(4, 1'000,
                             [&](size_t) -> Result<void> {
-                              const bool is_same = CallerScope::Current() == caller &&
-                                                   CancellationScope::Current() == request;
+                              const auto context = RequestContext::Current();
+                              const bool is_same = context.caller == caller &&
+                                                   context.cancellation == request &&
+                                                   context.looks_anew;
                               if (!is_same) ++others;
                               return {};
                             }),
