@@ -2,18 +2,23 @@
 #include <string_view>
 
 #include "backends/base/heap.h"
+#include "backends/format/grib/eccodes.h"
 #include "backends/format/hdf5/hdf5.h"
 #include "fs/cli/command_line.h"
 
 int main(int argc, char** argv) {
   ndlfs::backends::SetUpHeap();
+  // Not for users: how this program starts itself again, for libraries that read what files
+  // say.
+  const std::string_view argument = argc == 2 ? argv[1] : "";
+  constexpr const char* kItself = "/proc/self/exe";
+  constexpr const char* kEccodes = "--eccodes-helper";
+  if (argument == kEccodes) return ndlfs::backends::RunEccodesHelper();
+  ndlfs::backends::UseEccodesHelper({kItself, kEccodes});
 #ifdef NDLFS_WITH_HDF5
-  // Not for users: how this program starts itself again, for libhdf5.
-  constexpr const char* kHelper = "--hdf5-helper";
-  if (argc == 2 && std::string_view(argv[1]) == kHelper) {
-    return ndlfs::backends::RunHdf5Helper();
-  }
-  ndlfs::backends::UseHdf5Helper({"/proc/self/exe", kHelper});
+  constexpr const char* kHdf5 = "--hdf5-helper";
+  if (argument == kHdf5) return ndlfs::backends::RunHdf5Helper();
+  ndlfs::backends::UseHdf5Helper({kItself, kHdf5});
 #endif
   return ndlfs::fs::RunCommandLine(argc, argv);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """GRIB files as folders: levels and steps, and files that are joined along the step."""
 import os
+import unittest
 
 import netCDF4
 import numpy as np
@@ -57,6 +58,54 @@ class GribTest(harness.SourceTestCase):
         self.put("bulletin.bin", b"\x01\r\r\n123 \r\r\nTTXX01 KWBC 010000\r\r\n", grib_messages.message(T))
         with harness.Mount(self.source) as mounted:
             self.assertEqual(os.listdir(mounted.join("bulletin.bin", "isobaricInhPa")).count("instant"), 1)
+
+
+FAKE_ECCODES = os.environ.get("NDLFS_FAKE_ECCODES")
+
+
+@unittest.skipUnless(FAKE_ECCODES, "without the library that takes the place of libeccodes")
+class LocalNamesTest(harness.SourceTestCase):
+    """Parameters of local tables, with a library whose answers depend on their numbers (fake_eccodes.cc)."""
+
+    def setUp(self):
+        super().setUp()
+        self.definitions = self.path("definitions")
+        os.mkdir(self.definitions)
+        with open(os.path.join(self.definitions, "names.def"), "w") as file:
+            file.write("my own file\n")
+
+    def names(self, *numbers, own_definitions=False, level=0):
+        """The long_name of each array of a file of these parameters."""
+        with open(self.path("a.grib2"), "wb") as file:
+            for number in numbers:
+                file.write(grib_messages.message(T, number=number, surface=1, level=level))
+        variables = [f"LD_LIBRARY_PATH={FAKE_ECCODES}"]
+        if own_definitions:
+            variables.append(f"ECCODES_DEFINITION_PATH={self.definitions}")
+        with harness.Mount(self.source, prefix=("env", *variables)) as mounted:
+            self.notes = harness.read(mounted.path, "a.grib2/surface/instant/.ndl.yaml").decode()
+            with netCDF4.Dataset(mounted.join("a.grib2/surface/instant/data.nc")) as file:
+                return {name: (getattr(variable, "long_name", None), getattr(variable, "units", None))
+                        for name, variable in file.variables.items() if "GRIB_gridType" in variable.ncattrs()}
+
+    def test_library_names_what_the_tables_lack(self):
+        names = self.names(0, 220, 225, level=7)
+        self.assertEqual(names, {"t": ("Temperature", "K"), "local220": ("defined in closed, level 7", None),
+                                 "parameter_0_0_225": (None, None)})
+        self.assertIn("GRIB_paramId: 900220", self.notes)
+
+    def test_own_definitions_are_read_and_name_everything(self):
+        names = self.names(0, 220, own_definitions=True)
+        self.assertEqual(names, {"local0": ("defined in my own file, level 0", None),
+                                 "local220": ("defined in my own file, level 0", None)})
+
+    def test_library_reaches_no_other_file(self):
+        names = self.names(223, 224, own_definitions=True)
+        self.assertEqual([name for name, _ in names.values()], ["closed", "closed"])
+        self.assertEqual(os.listdir(self.definitions), ["names.def"])
+
+    def test_crash_leaves_the_numbers(self):
+        self.assertEqual(list(self.names(220, 221)), ["parameter_0_0_220", "parameter_0_0_221"])
 
 
 if __name__ == "__main__":

@@ -31,6 +31,13 @@ std::optional<uint64_t> Document::SizeOf(std::string_view path) const {
   return found->size;
 }
 
+const Enumeration* Document::FindEnumeration(std::string_view path) const {
+  const Object* group = path.starts_with('/') ? Find(model::ParentPath(path)) : nullptr;
+  if (group == nullptr) return nullptr;
+  const auto found = group->enumerations.find(model::BaseName(path));
+  return found == group->enumerations.end() ? nullptr : &found->second;
+}
+
 bool Document::IsCoordinate(std::string_view path) const {
   const Object* object = Find(path);
   if (object == nullptr || !object->variable) return false;

@@ -39,6 +39,8 @@ struct ChunkList {
   std::optional<std::string> fill;  // as text
   std::optional<model::ByteOrder> order;
   bool has_linked_parts = false;  // LBChunk: chunks consist of several parts
+  // structOffset: where the next member of a Structure begins in the data file, for each member
+  std::vector<uint64_t> member_ends;
   std::vector<uint64_t> extents;  // chunkDimensionSizes; empty: the array is one chunk
   std::vector<StoredPart> parts;
   // The first element of each part in the array, one number for each dimension; empty if no
@@ -73,7 +75,10 @@ struct DimensionReference {
 };
 
 struct Variable {
-  std::string type;  // the name of its element: "Float32"
+  std::string type;               // the name of its element: "Float32"
+  std::string enumeration;        // of an Enum: the path of its <Enumeration>
+  std::string name;               // of a member
+  std::vector<Variable> members;  // of a Structure, in its order; without data
   std::vector<DimensionReference> dimensions;
   std::optional<FixedTexts> fixed_texts;
   std::variant<std::monostate, ChunkList, InlineElements, Texts> data;
@@ -81,13 +86,21 @@ struct Variable {
   std::optional<model::Error> error;
 };
 
+// <Enumeration>
+struct Enumeration {
+  std::string base;  // the name of an integer type
+  std::vector<model::Datatype::Constant> constants;
+};
+
 // A group, or a variable.
 struct Object {
   std::vector<model::Attribute> attributes;
-  std::vector<model::NamedDimension> dimensions;  // of a group
-  std::optional<model::Error> error;              // why something is left out
-  std::unique_ptr<const Variable> variable;       // null: a group
+  std::vector<model::NamedDimension> dimensions;                 // of a group
+  std::map<std::string, Enumeration, std::less<>> enumerations;  // of a group
+  std::optional<model::Error> error;                             // why something is left out
+  std::unique_ptr<const Variable> variable;                      // null: a group
   std::map<std::string, Object, std::less<>> children;
+  uint64_t number = 0;  // objects have ascending numbers in the order of the document
 };
 
 struct Document {
@@ -104,6 +117,8 @@ struct Document {
   const Object* Find(std::string_view path) const;
   // The size of the dimension at `path`; nullopt if there is none.
   std::optional<uint64_t> SizeOf(std::string_view path) const;
+  // The enumeration at `path`; null if there is none.
+  const Enumeration* FindEnumeration(std::string_view path) const;
   // Whether the object at `path` has the coordinates of the dimension of this path.
   bool IsCoordinate(std::string_view path) const;
 };

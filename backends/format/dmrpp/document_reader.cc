@@ -90,6 +90,13 @@ bool AppendNumbers(std::string_view text, std::vector<uint64_t>& numbers) {
   }
 }
 
+// An integer of 64 bits, with a sign or without.
+std::optional<model::WideInt> ParseWide(std::string_view text) {
+  if (const auto number = foreign::ParseInteger(text)) return *number;
+  if (const auto number = foreign::ParseCount(text)) return *number;
+  return std::nullopt;
+}
+
 Result<std::vector<std::byte>> DecodeBase64(const XmlElement& element) {
   std::string text;
   std::ranges::copy_if(element.text, std::back_inserter(text),
@@ -150,6 +157,9 @@ struct Level {
   model::AttributeRoom room;
   std::vector<model::NamedDimension> dimensions;  // <Dimension>
   std::map<std::string, Object, std::less<>> children;
+  bool lacks_children = false;                       // some were left out
+  std::vector<model::Datatype::Constant> constants;  // <EnumConst>
+  std::map<std::string, Enumeration, std::less<>> enumerations;
   std::optional<model::Error> left_out;  // why an attribute or a child is
   Variable variable;
   bool has_data = false;
@@ -223,12 +233,12 @@ class Reader {
         Named{"missingdata", &Reader::MissingData, true},
         Named{"vlsa", &Reader::VariableTexts},
         Named{"FixedLengthStringArray", &Reader::FixedLength, true},
+        Named{"EnumConst", &Reader::EnumConst, true},
+        Named{"Enumeration", &Reader::EnumerationElement},
         Named{"Group", &Reader::Group},
         Named{"Dataset", &Reader::Dataset},
         // They say nothing that is needed.
         Named{"Map", &Reader::Ignore},
-        Named{"Enumeration", &Reader::Ignore},
-        Named{"EnumConst", &Reader::Ignore},
     };
     const auto found = std::ranges::find(kHandlers, name_, &Named::name);
     if (found != kHandlers.end()) {
@@ -348,6 +358,35 @@ class Reader {
     return {};
   }
 
+  Result<void> EnumConst(const XmlElement& element) {
+    if (++objects_ > kMostObjects) return model::Limit("more than {} objects", kMostObjects);
+    const std::string* name = FindIn(element, "name");
+    const std::string* value = FindIn(element, "value");
+    const auto number = value == nullptr ? std::nullopt : ParseWide(*value);
+    if (name != nullptr && number) {
+      Around().constants.push_back({*name, *number});
+      document_.held_bytes += sizeof(model::Datatype::Constant) + name->size();
+    } else {
+      Around().LeaveOut(
+          model::BadInput("line {}: a constant without name or value", element.line).value());
+    }
+    return {};
+  }
+
+  // One that is left out is missed by its variables.
+  Result<void> EnumerationElement(const XmlElement& element) {
+    Level inside = TakeInside();
+    const std::string* name = FindIn(element, "name");
+    const std::string* base = FindIn(element, "basetype");
+    if (name == nullptr || base == nullptr || inside.left_out) {
+      Around().LeaveOut(
+          model::BadInput("line {}: an enumeration that is not whole", element.line).value());
+    } else {
+      Around().enumerations.emplace(*name, Enumeration{*base, std::move(inside.constants)});
+    }
+    return {};
+  }
+
   Result<void> Chunk(const XmlElement& element) {
     ChunkList& stored = Around().stored;
     NDLFS_TRY(const auto part, ReadPart(element, {"offset", "nBytes", "chunkPositionInArray",
@@ -433,7 +472,7 @@ class Reader {
     ChunkList stored = std::move(inside.stored);
     const auto checked =
         CheckAttributes(element, {"compressionType", "deflateLevel", "deflate_level",
-                                  "fillValue", "byteOrder", "LBChunk", "DIO"});
+                                  "fillValue", "byteOrder", "LBChunk", "DIO", "structOffset"});
     if (!Around().Accept(checked)) return {};
     if (const std::string* filters = FindIn(element, "compressionType")) {
       for (const std::string_view word : foreign::SplitWords(*filters)) {
@@ -453,6 +492,12 @@ class Reader {
             model::BadInput("line {}: the byteOrder {}", element.line, model::Quote(*order))
                 .value());
       }
+    }
+    const std::string* ends = FindIn(element, "structOffset");
+    if (ends != nullptr && !AppendNumbers(*ends, stored.member_ends)) {
+      Around().Refuse(
+          model::BadInput("line {}: the structOffset {}", element.line, model::Quote(*ends))
+              .value());
     }
     const std::string* linked = FindIn(element, "LBChunk");
     stored.has_linked_parts = linked != nullptr && *linked == "true";
@@ -523,7 +568,10 @@ class Reader {
     if (!inside.stored.parts.empty()) inside.SetData(std::move(inside.stored));
     auto variable = std::make_unique<Variable>(std::move(inside.variable));
     variable->type = name_;
-    if (!NumberType(name_) && !IsTextType(name_)) {
+    if (const std::string* path = FindIn(element, "enum")) variable->enumeration = *path;
+    if (name_ == "Structure") {
+      TakeMembers(std::move(inside.children), inside.lacks_children, *variable);
+    } else if (name_ != "Enum" && !NumberType(name_) && !IsTextType(name_)) {
       variable->error =
           model::Unsupported("variables of the type {} are not supported", name_).value();
     }
@@ -534,11 +582,30 @@ class Reader {
     return AddChild(element, std::move(object));
   }
 
+  static void TakeMembers(std::map<std::string, Object, std::less<>> children, bool lacks_some,
+                          Variable& structure) {
+    if (lacks_some && !structure.error) {
+      structure.error = model::BadInput("a member that cannot be, or is there twice").value();
+    }
+    std::map<uint64_t, Variable> ordered;
+    for (auto& [name, child] : children) {
+      // Groups cannot be members; this one has the type "".
+      Variable member = child.variable ? *child.variable : Variable();
+      if (member.error && !structure.error) {
+        structure.error = model::Error(*member.error).In("the member " + model::Quote(name));
+      }
+      member.name = name;
+      ordered.emplace(child.number, std::move(member));
+    }
+    for (auto& [number, member] : ordered) structure.members.push_back(std::move(member));
+  }
+
   Object MakeGroup() {
     Level inside = TakeInside();
     Object group;
     group.attributes = std::move(inside.attributes);
     group.dimensions = std::move(inside.dimensions);
+    group.enumerations = std::move(inside.enumerations);
     group.children = std::move(inside.children);
     group.error = std::move(inside.left_out);
     if (!group.error) group.error = std::move(inside.variable.error);
@@ -552,13 +619,16 @@ class Reader {
     document_.held_bytes += kBytesOfObject;
     const std::string* name = FindIn(element, "name");
     if (name == nullptr || name->empty() || name->find('/') != name->npos) {
+      Around().lacks_children = true;
       Around().LeaveOut(
           model::BadInput("line {}: an object without a name, or with a slash", element.line)
               .value());
       return {};
     }
+    object.number = objects_;
     const bool is_new = Around().children.emplace(*name, std::move(object)).second;
     if (!is_new) {
+      Around().lacks_children = true;
       Around().LeaveOut(model::BadInput("line {}: more than one object {}: the first is shown",
                                         element.line, model::Quote(*name))
                             .value());

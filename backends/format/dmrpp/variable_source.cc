@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "backends/base/checked.h"
@@ -22,6 +23,8 @@ namespace {
 
 using model::Datatype;
 using model::Result;
+
+constexpr uint64_t kMostStructureBytes = uint64_t{1} << 24;
 
 // A part of a chunk, and the number of the chunk in C order.
 struct PlacedPart {
@@ -199,6 +202,70 @@ Result<Datatype> TextType(const Variable& variable) {
     return model::BadInput("texts of {} bytes", length);
   }
   return Datatype::FixedString(length, model::Charset::kUtf8);
+}
+
+Result<Datatype> EnumType(const Document& document, const Variable& variable) {
+  const Enumeration* found = document.FindEnumeration(variable.enumeration);
+  if (found == nullptr) {
+    return model::BadInput("no enumeration {}", model::Quote(variable.enumeration));
+  }
+  const auto base = NumberType(found->base);
+  if (!base || base->kind() != Datatype::Kind::kInteger) {
+    return model::BadInput("an enumeration of the type {}", model::Quote(found->base));
+  }
+  std::set<std::string_view> names;
+  for (const Datatype::Constant& constant : found->constants) {
+    const auto bits = 8 * base->size() - (base->is_signed() ? 1 : 0);
+    const model::WideInt end = model::WideInt{1} << bits;
+    const bool fits = constant.value < end &&
+                      constant.value >= (base->is_signed() ? -end : model::WideInt{0});
+    if (!fits || !names.insert(constant.name).second) {
+      return model::BadInput("the constant {} of an enumeration", model::Quote(constant.name));
+    }
+  }
+  return Datatype::Enum(*base, found->constants);
+}
+
+// Numbers and enums.
+Result<Datatype> SimpleType(const Document& document, const Variable& variable) {
+  if (variable.type == "Enum") return EnumType(document, variable);
+  if (const auto number = NumberType(variable.type)) return *number;
+  return model::Unsupported("the type {}", model::Quote(variable.type));
+}
+
+Result<Datatype> MemberType(const Document& document, const Variable& member) {
+  NDLFS_TRY(Datatype type, SimpleType(document, member));
+  NDLFS_TRY(std::vector<uint64_t> shape, ShapeOf(document, member));
+  const auto bytes = CheckedProduct(shape, type.size());
+  if (!bytes || *bytes == 0 || *bytes > kMostStructureBytes) {
+    return model::Limit("more than {} bytes, or none", kMostStructureBytes);
+  }
+  return shape.empty() ? type : Datatype::Array(type, std::move(shape));
+}
+
+// Members lie one after the other, with the gaps that structOffset tells.
+Result<Datatype> StructureType(const Document& document, const Variable& variable) {
+  const auto* stored = std::get_if<ChunkList>(&variable.data);
+  const bool has_ends = stored != nullptr && !stored->member_ends.empty();
+  if (variable.members.empty()) return model::BadInput("a structure without members");
+  if (has_ends && stored->member_ends.size() != variable.members.size()) {
+    return model::BadInput("{} offsets of {} members", stored->member_ends.size(),
+                           variable.members.size());
+  }
+  std::vector<Datatype::Member> members;
+  uint64_t end = 0;
+  for (size_t i = 0; i < variable.members.size(); ++i) {
+    const Variable& member = variable.members[i];
+    NDLFS_TRY(Datatype type, MemberType(document, member),
+              "the member " + model::Quote(member.name));
+    const uint64_t offset = end;
+    end = has_ends ? stored->member_ends[i] : offset + type.size();
+    if (end > kMostStructureBytes || end < offset + type.size()) {
+      return model::BadInput("the member {} ends at {}", model::Quote(member.name), end);
+    }
+    members.push_back({member.name, std::move(type), offset});
+  }
+  return Datatype::Compound(std::move(members), end);
 }
 
 Result<std::vector<std::string>> OrderFilters(const Document& document,
@@ -546,15 +613,19 @@ Result<ResolvedVariable> Resolve(const Document& document, const Object& object)
   const Variable& variable = *object.variable;
   ResolvedVariable resolved;
   NDLFS_TRY(resolved.shape, ShapeOf(document, variable));
-  if (const auto number = NumberType(variable.type)) {
-    resolved.type = *number;
-  } else {
+  if (IsTextType(variable.type)) {
     NDLFS_TRY(resolved.type, TextType(variable));
+  } else if (variable.type == "Structure") {
+    NDLFS_TRY(resolved.type, StructureType(document, variable));
+  } else {
+    NDLFS_TRY(resolved.type, SimpleType(document, variable));
   }
   const auto* stored = std::get_if<ChunkList>(&variable.data);
   if (stored == nullptr) return resolved;
   NDLFS_TRY(resolved.filters, OrderFilters(document, *stored));
-  if (stored->fill && resolved.type.is_fixed_size()) {
+  // Hyrax writes "0" for structures and enums, whatever it is.
+  const bool has_fill = IsTextType(variable.type) || NumberType(variable.type);
+  if (stored->fill && has_fill && resolved.type.is_fixed_size()) {
     resolved.fill = ParseFill(resolved.type, *stored->fill,
                               model::FindAttribute(object.attributes, "_FillValue"));
   }

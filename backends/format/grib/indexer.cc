@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/base/bytes.h"
+#include "backends/format/grib/local_names.h"
 
 namespace ndlfs::backends::grib {
 namespace {
@@ -66,8 +67,21 @@ Result<void> Indexer::AddField(uint64_t offset, uint64_t size, uint32_t field,
   indexed.is_wide = header.is_wide;
   indexed.is_known = header.is_known;
   indexed.product = header.product;
+  ShareQuestion(indexed.product.parameter);
   index_.fields.push_back(std::move(indexed));
   return {};
+}
+
+void Indexer::ShareQuestion(ParameterKey& key) {
+  if (key.question == nullptr) return;
+  const auto known = questions_.find(*key.question);
+  if (known != questions_.end()) {
+    key.question = known->second;
+  } else if (questions_.size() < kMostNames) {
+    questions_.emplace(*key.question, key.question);
+  } else {
+    key.question = nullptr;
+  }
 }
 
 Result<uint32_t> Indexer::NumberOf(const FieldHeader& header) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "backends/codec/grib/message.h"
 #include "backends/format/grib/message_index.h"
@@ -31,11 +32,14 @@ class Indexer {
   model::Result<void> AddField(uint64_t offset, uint64_t size, uint32_t field,
                                const FieldHeader& header);
   model::Result<uint32_t> NumberOf(const FieldHeader& header);
+  // Keeps equal questions once, and no more of them than are asked.
+  void ShareQuestion(ParameterKey& key);
 
   MessageIndex index_;
   bool has_message_ = false;
   std::map<std::string, uint32_t, std::less<>> numbers_;  // of grids
   uint64_t grid_bytes_ = 0;
+  std::map<std::string_view, std::shared_ptr<const std::string>> questions_;
 };
 
 }  // namespace ndlfs::backends::grib

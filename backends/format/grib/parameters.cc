@@ -76,15 +76,22 @@ uint32_t FindId(const ParameterKey& key) {
   return FindEdition2(key);
 }
 
-}  // namespace
-
-Parameter FindParameter(const ParameterKey& key) {
+// Null if the tables lack it.
+const ParameterFacts* FindFacts(const ParameterKey& key) {
   const uint32_t id = FindId(key);
   const auto found = std::ranges::lower_bound(kParameterFacts, id, {}, &ParameterFacts::id);
-  if (id != 0 && found != kParameterFacts.end() && found->id == id) {
+  return id != 0 && found != kParameterFacts.end() && found->id == id ? &*found : nullptr;
+}
+
+}  // namespace
+
+bool IsKnownParameter(const ParameterKey& key) { return FindFacts(key) != nullptr; }
+
+Parameter FindParameter(const ParameterKey& key) {
+  if (const ParameterFacts* found = FindFacts(key)) {
     const std::string_view variable =
         found->variable.empty() ? found->short_name : found->variable;
-    return {id,
+    return {found->id,
             std::string(found->short_name),
             std::string(variable),
             std::string(found->name),

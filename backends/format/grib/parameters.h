@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace ndlfs::backends::grib {
@@ -16,6 +17,8 @@ struct ParameterKey {
   uint8_t second_surface = 255;  // 255: none
   double level = 0;
   uint8_t process = 255;  // code table 4.10; 255: none
+  // What libeccodes is asked for the name; null if it is not. See local_names.h.
+  std::shared_ptr<const std::string> question = {};
 };
 
 struct Parameter {
@@ -25,7 +28,11 @@ struct Parameter {
   std::string name;
   std::string units;
   std::string cf_name;
+  std::string note = {};  // for users: why it has no better name
 };
+
+// Whether the tables have it.
+bool IsKnownParameter(const ParameterKey& key);
 
 // A parameter that the tables lack is called "parameter_0_1_192" by its numbers, and has no
 // units.

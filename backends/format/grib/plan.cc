@@ -11,6 +11,7 @@
 
 #include "backends/base/checked.h"
 #include "backends/format/grib/levels.h"
+#include "backends/format/grib/local_names.h"
 #include "backends/format/grib/split_fields.h"
 #include "model/attributes.h"
 
@@ -183,7 +184,7 @@ class GroupPlanner {
     array.parameter = std::move(parameter);
     array.product = set.fields.front()->product;
     array.grid = set.fields.front()->grid;
-    for (const std::string& note : {set.note, grids_[array.grid].note}) {
+    for (const std::string& note : {set.note, grids_[array.grid].note, array.parameter.note}) {
       if (!note.empty()) array.notes.push_back(note);
     }
     array.is_known = false;
@@ -346,7 +347,8 @@ class GroupPlanner {
 };
 
 auto CodeOf(const ParameterKey& key) {
-  return std::tuple(key.edition, key.centre, key.discipline, key.category, key.number,
+  const std::string_view question = key.question ? *key.question : std::string_view();
+  return std::tuple(question, key.edition, key.centre, key.discipline, key.category, key.number,
                     key.surface, key.second_surface, key.level, key.process);
 }
 
@@ -362,6 +364,7 @@ class Grouping {
   using Group = std::pair<std::string_view, std::string_view>;
 
   explicit Grouping(const MessageIndex& index) {
+    AskForParameters(index);
     for (const IndexedField& field : index.fields) Add(field);
   }
   std::vector<std::pair<Group, std::vector<FieldGroup>>>& groups() { return groups_; }
@@ -384,13 +387,36 @@ class Grouping {
     arrays[entry->second].fields.push_back(&field);
   }
 
+  void AskForParameters(const MessageIndex& index) {
+    std::set<std::string_view> different;
+    for (const IndexedField& field : index.fields) {
+      if (field.product.parameter.question) different.insert(*field.product.parameter.question);
+    }
+    if (different.empty()) return;
+    const std::vector<std::string_view> questions(different.begin(), different.end());
+    const LocalNames names = AskForNames(questions);
+    for (size_t i = 0; i < questions.size(); ++i)
+      local_.emplace(questions[i], names.parameters[i]);
+    problem_ = names.problem;
+  }
+
+  Parameter MakeParameter(const ParameterKey& key) const {
+    const auto local = key.question ? local_.find(*key.question) : local_.end();
+    if (local != local_.end() && local->second) return *local->second;
+    Parameter made = FindParameter(key);
+    if (key.question) made.note = problem_;
+    return made;
+  }
+
   const Parameter& ParameterOf(const ParameterKey& key) {
     const auto [entry, is_new] = parameters_.try_emplace(CodeOf(key));
-    if (is_new) entry->second = FindParameter(key);
+    if (is_new) entry->second = MakeParameter(key);
     return entry->second;
   }
 
   std::map<decltype(CodeOf(ParameterKey())), Parameter> parameters_;
+  std::map<std::string_view, std::optional<Parameter>> local_;  // by their questions
+  std::string problem_;  // why libeccodes could not be asked
   std::map<Group, size_t> group_numbers_;
   std::map<std::tuple<size_t, std::string, std::string, uint32_t, bool, bool>, size_t>
       array_numbers_;

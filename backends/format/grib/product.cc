@@ -8,6 +8,7 @@
 #include <span>
 
 #include "backends/format/grib/levels.h"
+#include "backends/format/grib/local_names.h"
 #include "model/cf_time.h"
 #include "model/hash.h"
 
@@ -178,6 +179,12 @@ constexpr Layout kLayouts[] = {
     {.number = 61, .generating = 12, .member = 35, .statistics = 45},
 };
 
+// Null for templates that are not known.
+const Layout* FindLayout(uint16_t product_template) {
+  const auto found = std::ranges::find(kLayouts, product_template, &Layout::number);
+  return found != std::end(kLayouts) ? found : nullptr;
+}
+
 void AddDetail(Product& product, std::string_view key, double value) {
   product.details.emplace_back(key, value);
 }
@@ -318,8 +325,7 @@ void DescribeEdition2(const GribMessage& message, const GribField& field, Produc
   product.level_type = "noLevel";
   Octets octets(field.product);
   octets.Ignore(1, 11);
-  const auto layout = std::ranges::find(kLayouts, field.product_template, &Layout::number);
-  if (layout != std::end(kLayouts)) {
+  if (const Layout* layout = FindLayout(field.product_template)) {
     ReadTemplate(octets, *layout, product);
   } else {
     product.variant = fmt::format("template_{}", field.product_template);
@@ -448,6 +454,19 @@ void DescribeEdition1(const GribMessage& message, const GribField& field, Produc
 
 }  // namespace
 
+std::vector<std::pair<size_t, std::string_view>> OctetsOfTimes(uint16_t product_template) {
+  using namespace std::string_view_literals;
+  const Layout* layout = FindLayout(product_template);
+  if (layout == nullptr) return {};
+  std::vector<std::pair<size_t, std::string_view>> octets = {
+      {layout->generating + 7, "\0\0\0\0"sv}};  // steps
+  if (layout->member != 0) octets.emplace_back(layout->member + 1, "\0"sv);
+  // The first day of 2000.
+  if (layout->statistics != 0)
+    octets.emplace_back(layout->statistics, "\x07\xd0\x01\x01\0\0\0"sv);
+  return octets;
+}
+
 Product DescribeProduct(const GribMessage& message, const GribField& field) {
   Product product;
   product.parameter.edition = message.edition;
@@ -457,6 +476,10 @@ Product DescribeProduct(const GribMessage& message, const GribField& field) {
     DescribeEdition1(message, field, product);
   } else {
     DescribeEdition2(message, field, product);
+  }
+  if (AsksForName(product.parameter)) {
+    product.parameter.question =
+        std::make_shared<const std::string>(MakeNameQuestion(message, field));
   }
   return product;
 }

@@ -44,6 +44,10 @@ struct Product {
   uint64_t rest_hash = 0;
 };
 
+// Octets of section 4 of edition 2 that say when and of which member a field is, by the number
+// of the first one (from 1), with others that say so: a time, and no member.
+std::vector<std::pair<size_t, std::string_view>> OctetsOfTimes(uint16_t product_template);
+
 // Never fails: templates that are not known have the parameter, and all else in `rest_hash`.
 Product DescribeProduct(const GribMessage& message, const GribField& field);
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/hdf5/helper.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +19,7 @@
 #include "backends/base/checked.h"
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/hdf5/read_service.h"
+#include "backends/helper/spawn.h"
 #include "backends/store/caller.h"
 #include "backends/store/cancellation.h"
 #include "model/sanitizers.h"
@@ -93,30 +91,6 @@ bool IsStoppedBySignal(int pid) {
          (info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED);
 }
 
-// The environment of a helper. The daemon's own may have credentials in it; a library that a
-// file has taken over could return them as an attribute. So a helper gets the few variables by
-// their names that its executable needs to start.
-std::vector<std::string> HelperEnvironment() {
-  std::vector<std::string_view> names = {"LD_LIBRARY_PATH"};
-  if (model::kIsSanitized) {
-    names.insert(names.end(),
-                 {"ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"});
-  }
-  std::vector<std::string> environment;
-  for (const std::string_view name : names) {
-    const char* value = std::getenv(std::string(name).c_str());
-    if (value != nullptr) environment.push_back(std::string(name) + "=" + value);
-  }
-  return environment;
-}
-
-std::vector<char*> PointersTo(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // The file that a question is about; 0, which no file has, for none.
 uint64_t IdOf(const std::shared_ptr<const StoreFile>& file) {
   return file == nullptr ? 0 : file->id();
@@ -154,52 +128,6 @@ class Deadline {
   const std::chrono::nanoseconds cpu_;
   std::chrono::nanoseconds waited_{0};
 };
-
-// posix_spawn's attributes, which have to be destroyed.
-struct SpawnPlan {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-
-  SpawnPlan(int socket, int memory) {
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, socket, kHelperSocket);
-    ::posix_spawn_file_actions_adddup2(&actions, memory, kHelperMemory);
-    ::posix_spawnattr_init(&attributes);
-    sigset_t none;
-    ::sigemptyset(&none);
-    sigset_t defaults;
-    ::sigfillset(&defaults);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setsigdefault(&attributes, &defaults);
-    // A terminal's interrupt is not meant for it.
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    ::posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  ~SpawnPlan() {
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-};
-
-// A copy of a descriptor, above those that the helper's are moved to.
-Result<UniqueFd> CopyAbove(int fd) {
-  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, kHelperMemory + 1));
-  if (!copy) return model::IoError(errno, "dup");
-  return copy;
-}
-
-Result<int> Spawn(const std::vector<std::string>& command, int socket, int memory) {
-  const SpawnPlan plan(socket, memory);
-  const std::vector<std::string> environment = HelperEnvironment();
-  pid_t pid;
-  const int error = ::posix_spawn(&pid, command[0].c_str(), &plan.actions, &plan.attributes,
-                                  PointersTo(command).data(), PointersTo(environment).data());
-  if (error != 0) return model::IoError(error, command[0]);
-  return pid;
-}
 
 // A file by way of a helper. It has no state but the version that is meant.
 class RemoteFile final : public File {
@@ -489,19 +417,11 @@ model::Result<WrittenFile> Helper::Write(std::shared_ptr<const NewFile> file) {
 }
 
 model::Result<void> Helper::Start(Process& process) {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return model::IoError(errno, "socketpair");
-  }
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
-  SetTick(ours.get());
+  NDLFS_TRY(auto sockets, helper::MakeSocketPair());
   NDLFS_TRY(auto memory, SharedMemory::Create());
-  // Each end is elsewhere than where it goes, or dup2 would close it on exec.
-  NDLFS_TRY(const UniqueFd socket_fd, CopyAbove(theirs.get()));
-  NDLFS_TRY(const UniqueFd memory_fd, CopyAbove(memory.fd()));
-  NDLFS_TRY(process.pid, Spawn(command_, socket_fd.get(), memory_fd.get()));
-  process.socket = std::move(ours);
+  const int descriptors[] = {sockets.theirs.get(), memory.fd()};
+  NDLFS_TRY(process.pid, helper::SpawnHelper(command_, descriptors));
+  process.socket = std::move(sockets.ours);
   process.memory = std::move(memory);
   process.memory_limit = 0;
   process.cpu_limit = 0;
@@ -531,9 +451,7 @@ void Helper::Stop(Process& process) {
   if (process.pid < 0) return;
   process.socket = UniqueFd();
   process.memory = SharedMemory();
-  ::kill(process.pid, SIGKILL);  // it has nothing to lose
-  while (::waitpid(process.pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  helper::KillHelper(process.pid);
   process.pid = -1;
 }
 

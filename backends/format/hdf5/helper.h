@@ -14,20 +14,24 @@
 
 #include "backends/base/unique_fd.h"
 #include "backends/format/hdf5/library/library.h"
-#include "backends/format/hdf5/message_socket.h"
 #include "backends/format/hdf5/messages.h"
 #include "backends/format/hdf5/shared_memory.h"
 #include "backends/format/hdf5/store_files.h"
+#include "backends/helper/message_socket.h"
+#include "backends/helper/spawn.h"
 #include "backends/store/source.h"
 #include "model/error.h"
 #include "model/mutex.h"
 
 namespace ndlfs::backends::hdf5 {
 
-// Where a helper finds the socket to its parent, and the memory that the parent puts bytes
-// into. It has no other descriptor except standard error.
-inline constexpr int kHelperSocket = 3;
-inline constexpr int kHelperMemory = 4;
+using helper::Exchange;
+using helper::Message;
+using helper::MessageKind;
+
+// Where a helper finds the memory that the parent puts bytes into. It has no other descriptor
+// except the socket to its parent and standard error.
+inline constexpr int kHelperMemory = helper::kHelperSocket + 1;
 
 // The most bytes of a question, and of an answer that lists objects: a library that a file has
 // led astray must not make us hold any amount of memory.

@@ -10,10 +10,10 @@
 #include "backends/base/close_from.h"
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/hdf5/helper.h"
-#include "backends/format/hdf5/message_socket.h"
 #include "backends/format/hdf5/parent_files.h"
-#include "backends/format/hdf5/sandbox.h"
 #include "backends/format/hdf5/shared_memory.h"
+#include "backends/helper/message_socket.h"
+#include "backends/helper/sandbox.h"
 
 namespace ndlfs::backends {
 namespace hdf5 {
@@ -106,14 +106,14 @@ int RunHdf5Helper() {
   const ConstByteSpan shared = hdf5::SharedMemory::Map(hdf5::kHelperMemory);
   if (shared.empty()) return 1;
   // The socket and standard error are all that is left.
-  if (!CloseFrom(hdf5::kHelperSocket + 1)) return 1;
+  if (!CloseFrom(helper::kHelperSocket + 1)) return 1;
   ::close(STDIN_FILENO);
   ::close(STDOUT_FILENO);
   // Names of files are not to be changed by what is meant for other programs.
   ::unsetenv("HDF5_VDS_PREFIX");
   ::unsetenv("HDF5_EXTFILE_PREFIX");
-  hdf5::EnterSandbox();
-  hdf5::AnswerQuestions(hdf5::kHelperSocket, shared);
+  helper::EnterSandbox();
+  hdf5::AnswerQuestions(helper::kHelperSocket, shared);
   // At once: what sanitizers do at the end of a process, the sandbox forbids,
   // and they would say so.
   ::_exit(0);

@@ -12,12 +12,16 @@
 #include <vector>
 
 #include "backends/format/hdf5/library/input_file.h"
-#include "backends/format/hdf5/message_socket.h"
 #include "backends/format/hdf5/messages.h"
 #include "backends/format/hdf5/page_cache.h"
+#include "backends/helper/message_socket.h"
 #include "model/error.h"
 
 namespace ndlfs::backends::hdf5 {
+
+using helper::Exchange;
+using helper::Message;
+using helper::MessageKind;
 
 // Asks the process at the other end of a socket for files, while that process waits for the
 // answer to its question. For one thread.

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "backends/format/hdf5/library/input_file.h"
-#include "backends/format/hdf5/message_socket.h"
 #include "backends/format/hdf5/messages.h"
+#include "backends/helper/message_socket.h"
 
 namespace ndlfs::backends::hdf5 {
+
+using helper::Message;
+using helper::MessageKind;
 
 // Gives a helper the files that it may read while it works on one question: the file of the
 // question, and files that the helper opens by their names. A helper that a file has taken over

@@ -318,8 +318,91 @@ TEST_F(DmrppTest, LiesAboutPlacesAreErrorsOfTheArray) {
   EXPECT_THAT(
       Numbers(Variable(Chunks(""), R"(<Dim size="4294967296"/><Dim size="4294967296"/>)")),
       HasSubstr("2^62"));
-  EXPECT_THAT(Numbers("<Structure name=\"v\"><Int16 name=\"m\"/></Structure>"),
-              HasSubstr("the type Structure"));
+  EXPECT_THAT(Numbers("<Sequence name=\"v\"><Int16 name=\"m\"/></Sequence>"),
+              HasSubstr("the type Sequence"));
+}
+
+// Two elements of a structure of 8 bytes.
+std::string Structure(const std::string& members, const std::string& attributes = "") {
+  return R"(<Structure name="v">)" + members + R"(<Dim size="2"/>)" +
+         Chunks(Chunk(100, 16), attributes) + "</Structure>";
+}
+
+TEST_F(DmrppTest, StructuresHaveTheirMembersWhereTheDocumentSays) {
+  const std::string members = R"(<Int32 name="z"/><Int16 name="a"><Dim size="2"/></Int16>)";
+  const auto node = Load(Document(Structure(members)));
+  ASSERT_NE(node->source, nullptr) << node->error->message();
+  const model::Datatype& type = node->source->spec().dtype;
+  ASSERT_EQ(type.members().size(), 2U);
+  EXPECT_EQ(type.members()[0].name, "z");
+  EXPECT_EQ(type.members()[1].type.shape(), std::vector<uint64_t>{2});
+  EXPECT_EQ(type.members()[1].offset, 4U);
+  EXPECT_EQ(Numbers(Structure(members)), "0 1 2 3 4 5 6 7");
+
+  // Behind the first member two bytes are not used.
+  const auto gaps = Load(
+      Document(Structure(R"(<Int16 name="a"/><Int32 name="b"/>)", R"( structOffset="4 8")")));
+  ASSERT_NE(gaps->source, nullptr) << gaps->error->message();
+  EXPECT_EQ(gaps->source->spec().dtype.members()[1].offset, 4U);
+  EXPECT_EQ(gaps->source->spec().dtype.size(), 8U);
+  const auto big = Load(Document(R"(<Structure name="v"><Int16 name="a"/>)"
+                                 R"(<dmrpp:chunks byteOrder="BE">)" +
+                                 Chunk(102, 2) + "</dmrpp:chunks></Structure>"));
+  ASSERT_NE(big->source, nullptr) << big->error->message();
+  EXPECT_THAT(test::ReadByChunks(*big->source),
+              IsOkAnd(ElementsAre(std::byte{0}, std::byte{1})));
+}
+
+TEST_F(DmrppTest, StructuresThatTheDocumentDoesNotTellAreRefused) {
+  const std::string two = R"(<Int32 name="a"/><Int32 name="b"/>)";
+  const std::pair<std::string, const char*> lies[] = {
+      {Structure(""), "a structure without members"},
+      {Structure(R"(<Int32 name="a"/>)"), "16 bytes in the data file, and the elements take 8"},
+      {Structure(two, R"( structOffset="4")"), "1 offsets of 2 members"},
+      {Structure(two, R"( structOffset="3 8")"), "the member \"a\" ends at 3"},
+      {Structure(two, R"( structOffset="4 99999999999")"), "the member \"b\" ends at"},
+      {Structure(two, R"( structOffset="4 x")"), "the structOffset"},
+      {Structure(two + R"(<Int32 name="a"/>)"), "is there twice"},
+      {Structure(two + R"(<String name="c"/>)"), "the type \"String\""},
+      {Structure(R"(<Structure name="s"><Int32 name="b"/></Structure>)"),
+       "the type \"Structure\""},
+      {Structure(R"(<Group name="g"/>)"), "the type \"\""},
+      {Structure(R"(<Int32 name="a"><Dim name="/none"/></Int32>)"), "no dimension"},
+      {Structure(R"(<Int32 name="a"><Dim size="4294967296"/></Int32>)"), "bytes, or none"},
+      {R"(<Structure name="v"><Int16 name="m"/></Structure>)", "does not say where"},
+  };
+  for (const auto& [variable, reason] : lies) {
+    EXPECT_THAT(Numbers(variable), HasSubstr(reason)) << variable;
+  }
+}
+
+TEST_F(DmrppTest, EnumsHaveTheirConstants) {
+  const std::string variable =
+      R"(<Enum name="v" enum="/colour"><Dim size="3"/>)" + Chunks(Chunk(100, 6)) + "</Enum>";
+  const auto definition = [](const std::string& constants, const std::string& base = "Int16") {
+    return R"(<Enumeration name="colour" basetype=")" + base + R"(">)" + constants +
+           "</Enumeration>";
+  };
+  const std::string red = R"(<EnumConst name="red" value="1"/>)";
+  const auto node =
+      Load(Document(definition(red + R"(<EnumConst name="none" value="-1"/>)") + variable));
+  ASSERT_NE(node->source, nullptr) << node->error->message();
+  const model::Datatype& type = node->source->spec().dtype;
+  ASSERT_EQ(type.kind(), model::Datatype::Kind::kEnum);
+  EXPECT_EQ(type.FindConstant("none")->value, -1);
+  EXPECT_EQ(Numbers(definition(red) + variable), "0 1 2");
+
+  const std::pair<std::string, const char*> lies[] = {
+      {"", "no enumeration \"/colour\""},
+      {definition(red, "Float32"), "an enumeration of the type \"Float32\""},
+      {definition(red + red), "the constant \"red\""},
+      {definition(R"(<EnumConst name="many" value="32768"/>)"), "the constant \"many\""},
+      {definition(R"(<EnumConst name="few" value="-1"/>)", "UInt16"), "the constant \"few\""},
+      {definition(R"(<EnumConst name="x" value="x"/>)"), "no enumeration"},
+  };
+  for (const auto& [enumeration, reason] : lies) {
+    EXPECT_THAT(Numbers(enumeration + variable), HasSubstr(reason)) << enumeration;
+  }
 }
 
 TEST_F(DmrppTest, WhatIsNoDocumentIsRefused) {

@@ -18,7 +18,7 @@
 #include "backends/format/hdf5/helper.h"
 #include "backends/format/hdf5/library/library.h"
 #include "backends/format/hdf5/messages.h"
-#include "backends/format/hdf5/sandbox.h"
+#include "backends/helper/sandbox.h"
 #include "backends/store/cancellation.h"
 #include "backends/store/local/local_source.h"
 #include "model/sanitizers.h"
@@ -471,7 +471,7 @@ TEST_F(Hdf5HelperTest, LivesInASandbox) {
     EXPECT_THAT(status, HasSubstr(std::string(set) + ":\t0000000000000000"));
   }
   EXPECT_THAT(status, HasSubstr("NoNewPrivs:\t1"));
-  EXPECT_THAT(status, HasSubstr(RefusesSystemCalls() ? "Seccomp:\t2" : "Seccomp:\t0"));
+  EXPECT_THAT(status, HasSubstr(helper::RefusesSystemCalls() ? "Seccomp:\t2" : "Seccomp:\t0"));
 }
 
 TEST_F(Hdf5HelperTest, AProgramThatIsNotThereIsNamed) {

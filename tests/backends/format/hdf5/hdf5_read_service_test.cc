@@ -12,11 +12,11 @@
 #include <map>
 #include <thread>
 
-#include "backends/format/hdf5/message_socket.h"
 #include "backends/format/hdf5/page_cache.h"
 #include "backends/format/hdf5/parent_files.h"
 #include "backends/format/hdf5/read_service.h"
 #include "backends/format/hdf5/shared_memory.h"
+#include "backends/helper/message_socket.h"
 #include "tests/support/result.h"
 
 namespace ndlfs::backends::hdf5 {
@@ -400,7 +400,7 @@ class Hdf5MessageSocketTest : public ::testing::Test {
  protected:
   Hdf5MessageSocketTest() {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_), 0);
-    SetTick(ends_[0]);
+    helper::SetTick(ends_[0]);
   }
   ~Hdf5MessageSocketTest() override {
     ::close(ends_[0]);

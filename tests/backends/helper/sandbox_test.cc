@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the process of libhdf5 can do, should a file take it over.
+// What a helper can do, should a file take it over.
+#include "backends/helper/sandbox.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,17 +11,17 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 #include <ostream>
 #include <string>
 
-#include "backends/format/hdf5/sandbox.h"
-
-namespace ndlfs::backends::hdf5 {
+namespace ndlfs::backends::helper {
 namespace {
 
 // Something that is tried: yields less than 0, and errno, if it is refused.
@@ -149,9 +151,9 @@ const ForbiddenCall kForbiddenCalls[] = {
      [] { return ::syscall(SYS_tgkill, ::getppid(), ::getppid(), 0); }, 0},
 };
 
-class Hdf5ForbiddenCallTest : public ::testing::TestWithParam<ForbiddenCall> {};
+class ForbiddenCallTest : public ::testing::TestWithParam<ForbiddenCall> {};
 
-TEST_P(Hdf5ForbiddenCallTest, IsNotThereInTheSandbox) {
+TEST_P(ForbiddenCallTest, IsNotThereInTheSandbox) {
   if (!RefusesSystemCalls() && GetParam().otherwise == EACCES) {
     ASSERT_TRUE(HasLandlock())
         << "nothing refuses files here: this kernel has no Landlock, and "
@@ -161,10 +163,40 @@ TEST_P(Hdf5ForbiddenCallTest, IsNotThereInTheSandbox) {
             RefusesSystemCalls() ? ENOSYS : GetParam().otherwise);
 }
 
-INSTANTIATE_TEST_SUITE_P(, Hdf5ForbiddenCallTest, ::testing::ValuesIn(kForbiddenCalls),
+INSTANTIATE_TEST_SUITE_P(, ForbiddenCallTest, ::testing::ValuesIn(kForbiddenCalls),
                          [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Hdf5SandboxTest, AnAbortIsAnAbort) {
+// What comes of opening `name` with `flags` in a process that may read `folder`: an errno, or 0
+// if its first byte can be read.
+int ErrnoOfReading(const std::string& folder, const std::string& name, int flags = O_RDONLY) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    EnterSandbox({{folder, folder + "/absent"}});
+    const int fd = ::open((folder + name).c_str(), flags, 0600);
+    char byte;
+    ::_exit(fd < 0 || ::read(fd, &byte, 1) != 1 ? errno : 0);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(SandboxTest, FoldersMayBeReadAndNothingElse) {
+  if (!HasLandlock()) GTEST_SKIP() << "this kernel has no Landlock";
+  const std::string folder = ::testing::TempDir() + "readable_" + std::to_string(::getpid());
+  ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
+  std::ofstream(folder + "/file") << "text";
+  EXPECT_EQ(ErrnoOfReading(folder, "/file"), 0);
+  EXPECT_EQ(ErrnoOfReading(folder, "/absent"), ENOENT);
+  EXPECT_EQ(ErrnoOfReading(folder, "/../../../../../etc/passwd"), EACCES);
+  const int refused = RefusesSystemCalls() ? ENOSYS : EACCES;
+  EXPECT_EQ(ErrnoOfReading(folder, "/file", O_RDWR), refused);
+  EXPECT_EQ(ErrnoOfReading(folder, "/new", O_RDONLY | O_CREAT), refused);
+  ::unlink((folder + "/file").c_str());
+  ::rmdir(folder.c_str());
+}
+
+TEST(SandboxTest, AnAbortIsAnAbort) {
   EXPECT_EXIT(
       {
         EnterSandbox();
@@ -174,4 +206,4 @@ TEST(Hdf5SandboxTest, AnAbortIsAnAbort) {
 }
 
 }  // namespace
-}  // namespace ndlfs::backends::hdf5
+}  // namespace ndlfs::backends::helper

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/format/hdf5/message_socket.h"
+#include "backends/helper/message_socket.h"
 
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace ndlfs::backends::hdf5 {
+namespace ndlfs::backends::helper {
 namespace {
 
 constexpr int kTickMicroseconds = 100'000;
@@ -108,4 +108,4 @@ Exchange ReceiveMessage(int socket, Message& message,
   return ReceiveRest(socket, header.size, message.bytes, go_on);
 }
 
-}  // namespace ndlfs::backends::hdf5
+}  // namespace ndlfs::backends::helper

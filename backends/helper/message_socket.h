@@ -8,7 +8,7 @@
 
 #include "backends/base/bytes.h"
 
-namespace ndlfs::backends::hdf5 {
+namespace ndlfs::backends::helper {
 
 // Messages over a stream socket. The two ends take turns: each sends one message and then waits
 // for one. On the wire, a message is 8 bytes of its kind, 8 bytes of its length, and that many
@@ -46,4 +46,4 @@ Exchange ReceiveMessage(int socket, Message& message,
                         const std::function<uint64_t(MessageKind)>& limit,
                         const GoOn& go_on = nullptr);
 
-}  // namespace ndlfs::backends::hdf5
+}  // namespace ndlfs::backends::helper

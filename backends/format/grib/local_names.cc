@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/grib/local_names.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "backends/format/grib/eccodes.h"
+#include "backends/helper/message_socket.h"
+#include "backends/helper/spawn.h"
+#include "backends/store/caller.h"
+#include "backends/store/cancellation.h"
+#include "model/mutex.h"
+#include "model/utf8.h"
+
+namespace ndlfs::backends {
+namespace grib {
+namespace {
+
+using model::Result;
+using MaybeParameter = std::optional<Parameter>;
+
+constexpr std::array<std::string_view, 3> kVariables = {
+    "ECCODES_DEFINITION_PATH", "ECCODES_EXTRA_DEFINITION_PATH", "GRIB_DEFINITION_PATH"};
+constexpr std::chrono::seconds kPatience{20};
+
+bool HasOwnDefinitions() {
+  return std::ranges::any_of(kVariables, [](std::string_view name) {
+    const char* value = std::getenv(std::string(name).c_str());
+    return value != nullptr && *value != '\0';
+  });
+}
+
+// The command of UseEccodesHelper(), and answers by caller and question.
+struct Names {
+  model::Mutex mutex;
+  std::vector<std::string> command GUARDED_BY(mutex);  // empty: nobody is to be asked
+  bool has_own GUARDED_BY(mutex) = false;              // definitions of the user
+  std::map<std::pair<uint64_t, std::string>, MaybeParameter> answers GUARDED_BY(mutex);
+};
+Names& AllNames() {
+  static Names names;
+  return names;
+}
+
+// What libeccodes says, or nothing if it means that it does not know.
+std::string Meant(std::string_view text) {
+  const bool is_known = text != "unknown" && text != "~" && model::IsUtf8(text);
+  return is_known ? std::string(text) : std::string();
+}
+
+MaybeParameter MakeParameter(const std::array<std::string_view, kNameTexts>& texts) {
+  Parameter made;
+  std::from_chars(texts[0].data(), texts[0].data() + texts[0].size(), made.id);
+  made.short_name = Meant(texts[1]);
+  if (made.short_name.empty()) return std::nullopt;
+  made.variable = Meant(texts[2]);
+  if (made.variable.empty()) made.variable = made.short_name;
+  made.name = Meant(texts[3]);
+  made.units = Meant(texts[4]);
+  made.cf_name = Meant(texts[5]);
+  return made;
+}
+
+// nullopt if there are not `count` of them.
+std::optional<std::vector<MaybeParameter>> ReadAnswer(std::string_view texts, size_t count) {
+  std::vector<MaybeParameter> parameters;
+  for (size_t i = 0; i < count; ++i) {
+    std::array<std::string_view, kNameTexts> of_one;
+    for (std::string_view& text : of_one) {
+      const size_t end = texts.find('\0');
+      if (end == texts.npos) return std::nullopt;
+      text = texts.substr(0, end);
+      texts.remove_prefix(end + 1);
+    }
+    parameters.push_back(MakeParameter(of_one));
+  }
+  return texts.empty() ? std::optional(std::move(parameters)) : std::nullopt;
+}
+
+// The answer of a new process.
+Result<std::string> AskProcess(const std::vector<std::string>& command,
+                               const std::string& question) {
+  NDLFS_TRY(auto sockets, helper::MakeSocketPair());
+  const int descriptors[] = {sockets.theirs.get()};
+  NDLFS_TRY(const int pid, helper::SpawnHelper(command, descriptors, kVariables));
+  sockets.theirs = UniqueFd();  // or its end would not be seen
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  bool is_late = false;
+  const auto go_on = [&] {
+    is_late = std::chrono::steady_clock::now() >= until;
+    return !is_late && CancellationScope::CheckWithinChunk().has_value();
+  };
+  constexpr uint64_t kMostAnswer = kMostNames * kNameTexts * 1024 + 1;
+  const auto limit = [](helper::MessageKind) { return kMostAnswer; };
+  const int socket = sockets.ours.get();
+  helper::Message answer;
+  auto done =
+      helper::SendMessage(socket, helper::MessageKind::kQuestion, AsBytes(question), go_on);
+  if (done == helper::Exchange::kDone) {
+    done = helper::ReceiveMessage(socket, answer, limit, go_on);
+  }
+  helper::KillHelper(pid);
+  NDLFS_RETURN_IF_ERROR(CancellationScope::CheckWithinChunk());
+  if (is_late) return model::Corrupt("it comes to no end");
+  if (done != helper::Exchange::kDone || answer.bytes.empty())
+    return model::Corrupt("it crashes");
+  return std::string(AsText(answer.bytes));
+}
+
+// Questions whose answers are not kept for this caller, each once.
+std::set<std::string_view> ChooseUnknown(const std::vector<std::string_view>& questions,
+                                         uint64_t caller, Names& names) REQUIRES(names.mutex) {
+  std::set<std::string_view> unknown;
+  size_t bytes = 0;
+  for (const std::string_view question : questions) {
+    if (names.answers.contains({caller, std::string(question)})) continue;
+    const bool has_room =
+        unknown.size() < kMostNames && bytes + question.size() <= kMostQuestionBytes;
+    if (has_room && unknown.insert(question).second) bytes += question.size();
+  }
+  return unknown;
+}
+
+// Sets `problem` if there is one.
+std::vector<MaybeParameter> Ask(const std::vector<std::string>& command,
+                                const std::set<std::string_view>& questions, bool& has_library,
+                                std::string& problem) {
+  std::string all;
+  for (const std::string_view question : questions) all += question;
+  const auto answer = AskProcess(command, all);
+  std::vector<MaybeParameter> nothing(questions.size());
+  if (!answer) {
+    problem = "libeccodes could not be asked for names: " + answer.error().message();
+    return nothing;
+  }
+  const auto kind = static_cast<NamesAnswer>(answer->front());
+  has_library = kind != NamesAnswer::kNoLibrary && kind != NamesAnswer::kNoSandbox;
+  if (kind == NamesAnswer::kNoSandbox) {
+    problem = "libeccodes is not asked for names: the kernel cannot keep it from other files";
+  }
+  if (kind != NamesAnswer::kNames) return nothing;
+  auto parameters = ReadAnswer(std::string_view(*answer).substr(1), questions.size());
+  if (parameters) return *std::move(parameters);
+  problem = "libeccodes could not be asked for names: its process broke the rules";
+  return nothing;
+}
+
+}  // namespace
+
+bool AsksForName(const ParameterKey& key) {
+  Names& names = AllNames();
+  const model::MutexLock lock(names.mutex);
+  return !names.command.empty() && (names.has_own || !IsKnownParameter(key));
+}
+
+LocalNames AskForNames(const std::vector<std::string_view>& questions) {
+  constexpr size_t kMostAnswers = 4 * kMostNames;
+  const uint64_t caller = CallerScope::CurrentId();
+  Names& names = AllNames();
+  std::vector<std::string> command;
+  std::set<std::string_view> unknown;
+  LocalNames found;
+  {
+    const model::MutexLock lock(names.mutex);
+    command = names.command;
+    if (!command.empty()) unknown = ChooseUnknown(questions, caller, names);
+  }
+  std::vector<MaybeParameter> answers;
+  bool has_library = true;
+  if (!unknown.empty()) answers = Ask(command, unknown, has_library, found.problem);
+  const model::MutexLock lock(names.mutex);
+  if (!has_library) names.command.clear();
+  // Nobody waits for the answer any more; the next one asks again.
+  const bool is_final = CancellationScope::CheckWithinChunk().has_value();
+  if (is_final) {
+    if (names.answers.size() + answers.size() > kMostAnswers) names.answers.clear();
+    for (auto answer = answers.begin(); const std::string_view question : unknown) {
+      names.answers[{caller, std::string(question)}] = std::move(*answer++);
+    }
+  }
+  for (const std::string_view question : questions) {
+    const auto known = names.answers.find({caller, std::string(question)});
+    found.parameters.push_back(known != names.answers.end() ? known->second : std::nullopt);
+  }
+  return found;
+}
+
+}  // namespace grib
+
+void UseEccodesHelper(std::vector<std::string> command) {
+  auto& names = grib::AllNames();
+  const model::MutexLock lock(names.mutex);
+  names.command = std::move(command);
+  names.has_own = grib::HasOwnDefinitions();
+  names.answers.clear();
+}
+
+}  // namespace ndlfs::backends

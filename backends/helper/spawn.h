@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//
+// Starts helpers: processes that run a library of others over what files say, so that a file
+// that makes the library crash or hang does no harm.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/base/unique_fd.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::helper {
+
+// Where a helper finds the socket to its parent. Other descriptors that it is given follow.
+inline constexpr int kHelperSocket = 3;
+
+// The two ends of a socket; see message_socket.h.
+struct SocketPair {
+  UniqueFd ours, theirs;
+};
+model::Result<SocketPair> MakeSocketPair();
+
+// Starts `command`, and returns the number of the process. It has `descriptors` from
+// kHelperSocket on, in this order, and the first three of this process. Of the environment it
+// has what it needs to start, and `variables`: the daemon's own may have credentials in it,
+// which a library that a file has taken over could return as an attribute.
+model::Result<int> SpawnHelper(const std::vector<std::string>& command,
+                               std::span<const int> descriptors,
+                               std::span<const std::string_view> variables = {});
+
+// Ends a helper at once, and waits for its end. It has nothing to lose.
+void KillHelper(int pid);
+
+}  // namespace ndlfs::backends::helper
