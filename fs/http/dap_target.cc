@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/http/dap_target.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
 #include <utility>
@@ -11,39 +13,82 @@
 namespace ndlfs::fs {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kAnswers = {
-    {{".dds", "dods-dds"}, {".das", "dods-das"}, {".dods", "dods-data"}}};
+struct Answer {
+  std::string_view extension;    // of the URL
+  std::string_view file;         // the extension of the file
+  std::string_view version;      // of DAP
+  std::string_view type;         // for the field `Content-Type`
+  std::string_view description;  // for the field `Content-Description`; empty: none
+};
+constexpr std::string_view kTextType = "text/plain; charset=utf-8";
+constexpr std::string_view kDmrType = "application/vnd.opendap.dap4.dataset-metadata+xml";
+constexpr std::array<Answer, 7> kAnswers = {
+    {{".dds", ".dds", "2.0", kTextType, "dods-dds"},
+     {".das", ".das", "2.0", kTextType, "dods-das"},
+     {".dods", ".dods", "2.0", "application/octet-stream", "dods-data"},
+     {".ascii", ".ascii", "2.0", kTextType, "dods-ascii"},
+     {".dmr.xml", ".dmr", "4.0", kDmrType, ""},
+     {".dmr", ".dmr", "4.0", kDmrType, ""},
+     {".dap", ".dap", "4.0", "application/vnd.opendap.dap4.data", ""}}};
+
+// netCDF-C 4.9 encodes a constraint up to three times.
+std::string DecodeRepeatedly(std::string text) {
+  constexpr int kMostTimes = 2;
+  for (int i = 0; i < kMostTimes && text.find('%') != std::string::npos; ++i) {
+    text = backends::PercentDecodeLeniently(text);
+  }
+  return text;
+}
+
+// What follows "data" in the name of the file.
+std::string EndOf(const Answer& answer, const RequestTarget& target) {
+  std::string constraint;
+  std::string_view extension = answer.file;
+  if (answer.version == "2.0") {
+    constraint = backends::PercentDecodeLeniently(target.QueryWithout(kTokenParameter));
+  } else {
+    constraint = DecodeRepeatedly(target.Parameter("dap4.ce").value_or(""));
+    const auto checksum = target.Parameter("dap4.checksum");
+    if (extension == ".dap" && checksum && *checksum != "false") extension = ".checksums.dap";
+  }
+  return (constraint.empty() ? "" : fmt::format("[{}]", constraint)) + std::string(extension);
+}
+
+// The places of the file that ends in `end`, for a URL that ends in `extension`.
+std::vector<DapTarget> PlacesOf(const RequestTarget& target, std::string_view extension,
+                                const std::string& end) {
+  constexpr std::string_view kNetcdf = ".nc";
+  constexpr std::string_view kData = "data";
+  std::string_view stem = target.names.back();
+  stem.remove_suffix(extension.size());
+  const std::vector<std::string> around(target.names.begin(), target.names.end() - 1);
+  if (stem.empty() || stem == kData) return {{around, std::string(kData) + end, {}}};
+  std::vector<std::string> folder = around;
+  folder.emplace_back(stem);
+  std::vector<DapTarget> out = {{std::move(folder), std::string(kData) + end, {}}};
+  if (stem.ends_with(kNetcdf)) {
+    // Files of a group may be called like the group.
+    stem.remove_suffix(kNetcdf.size());
+    out.push_back({around, std::string(stem) + end, {}});
+  }
+  return out;
+}
 
 }  // namespace
 
 std::vector<DapTarget> FindDapTargets(const RequestTarget& target) {
   if (target.names.empty() || target.ends_in_slash) return {};
-  constexpr std::string_view kNetcdf = ".nc";
-  constexpr std::string_view kData = "data";
-  for (const auto& [extension, description] : kAnswers) {
-    std::string_view stem = target.names.back();
-    if (!stem.ends_with(extension)) continue;
-    stem.remove_suffix(extension.size());
-    std::string end;
-    const std::string constraint =
-        backends::PercentDecodeLeniently(target.QueryWithout(kTokenParameter));
-    if (!constraint.empty()) end = '[' + constraint + ']';
-    end += extension;
-    const std::vector<std::string> around(target.names.begin(), target.names.end() - 1);
-    std::vector<DapTarget> out;
-    if (stem.empty() || stem == kData) {
-      out.push_back({around, std::string(kData) + end, std::string(description)});
-      return out;
+  for (const Answer& answer : kAnswers) {
+    if (!target.names.back().ends_with(answer.extension)) continue;
+    std::vector<DapTarget> places = PlacesOf(target, answer.extension, EndOf(answer, target));
+    for (DapTarget& place : places) {
+      place.fields = {{"Content-Type", std::string(answer.type)},
+                      {"XDAP", std::string(answer.version)}};
+      if (!answer.description.empty()) {
+        place.fields.emplace_back("Content-Description", std::string(answer.description));
+      }
     }
-    std::vector<std::string> folder = around;
-    folder.emplace_back(stem);
-    out.push_back({std::move(folder), std::string(kData) + end, std::string(description)});
-    if (stem.ends_with(kNetcdf)) {
-      // Files of a group may be called like the group.
-      stem.remove_suffix(kNetcdf.size());
-      out.push_back({around, std::string(stem) + end, std::string(description)});
-    }
-    return out;
+    return places;
   }
   return {};
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// URLs of DAP 2: that of a dataset, with an extension that says what is wanted of it.
+// URLs of DAP 2 and DAP 4: that of a dataset, with an extension that says what is wanted of it.
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fs/http/parse/request_target.h"
@@ -11,11 +12,12 @@
 
 namespace ndlfs::fs {
 
-// The file of the tree that answers a request of DAP 2 (fs/view/dap/dap_provider.h).
+// The file of the tree that answers a request of DAP (fs/view/dap/).
 struct DapTarget {
   std::vector<std::string> folder;  // the path of the group
   std::string name;                 // "data[t2m[0:3]].dods"
-  std::string description;          // for the field `Content-Description`: "dods-data"
+  // Fields of the reply: that of its type, and others.
+  std::vector<std::pair<std::string, std::string>> fields;
 };
 
 // The places to look for it, one after the other: the dataset of a group is called like its

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "backends/store/cancellation.h"
 #include "fs/http/found_node.h"
+#include "fs/http/search.h"
 #include "fs/view/base/html_text.h"
 #include "model/cf_time.h"
 #include "model/http_date.h"
@@ -21,6 +23,7 @@ using model::Result;
 
 // Beyond this number of entries, a listing shows no sizes.
 constexpr size_t kMostWithSizes = 2000;
+constexpr std::string_view kThumbnail = "thumbnail.png";
 
 int64_t SecondsOf(const Attributes& attributes) {
   constexpr int64_t kSecond = 1'000'000'000;
@@ -83,6 +86,14 @@ std::string LinkOf(const ListingEntry& entry) {
   return "./" + UrlOfName(entry.name) + (entry.is_directory ? "/" : "");
 }
 
+// Browsers load it when it comes into sight.
+std::string PictureOf(const ListingEntry& entry) {
+  if (!entry.has_picture) return {};
+  return fmt::format(
+      "<img src=\"{}{}\" alt=\"\" loading=\"lazy\" width=\"120\" height=\"80\"> ",
+      LinkOf(entry), kThumbnail);
+}
+
 // "2026-01-31 12:00"
 std::string TimeText(const ListingEntry& entry) {
   if (!entry.mtime_seconds) return {};
@@ -132,18 +143,36 @@ Result<Listing> ListDirectory(const TreeNodePtr& root, const std::vector<std::st
   return listing;
 }
 
+Result<void> FindPictures(const TreeNodePtr& root, const std::vector<std::string>& path,
+                          const TreeNodePtr& directory, Listing& listing) {
+  constexpr size_t kMostPictures = 60;
+  constexpr auto kLongestLook = std::chrono::seconds(1);
+  const auto begin = std::chrono::steady_clock::now();
+  size_t looks = 0;
+  for (ListingEntry& entry : listing) {
+    NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+    if (!entry.is_directory || entry.name == ".ndlfs") continue;
+    if (++looks > kMostPictures || std::chrono::steady_clock::now() - begin > kLongestLook)
+      break;
+    const auto folder = FindEntry(root, path, directory, entry.name);
+    entry.has_picture = folder && (*folder)->Lookup(kThumbnail);
+  }
+  return {};
+}
+
 std::string ListingAsHtml(const Listing& listing, const std::vector<std::string>& path) {
   std::string title = "Index of /";
   for (const std::string& name : path) title += name + '/';
   std::string page = BeginPage(title);
-  page += fmt::format("<h1>Index of {}</h1>\n<table data-find>\n", Breadcrumbs(path));
+  page += fmt::format("<h1>Index of {}</h1>\n{}<table data-find>\n", Breadcrumbs(path),
+                      SearchForm(""));
   if (!path.empty()) page += "<tr><td><a href=\"../\">../</a></td><td></td><td></td></tr>\n";
   for (const ListingEntry& entry : listing) {
-    fmt::format_to(std::back_inserter(page),
-                   "<tr><td><a href=\"{}\">{}{}</a></td><td>{}</td><td>{}</td></tr>\n",
-                   LinkOf(entry), HtmlName(entry.name), entry.is_directory ? "/" : "",
-                   entry.size ? FormatBytes(static_cast<double>(*entry.size)) : "",
-                   TimeText(entry));
+    fmt::format_to(
+        std::back_inserter(page),
+        "<tr><td><a href=\"{}\">{}{}{}</a></td><td>{}</td><td>{}</td></tr>\n", LinkOf(entry),
+        PictureOf(entry), HtmlName(entry.name), entry.is_directory ? "/" : "",
+        entry.size ? FormatBytes(static_cast<double>(*entry.size)) : "", TimeText(entry));
   }
   return page + "</table>\n" + SearchScript(listing.size()) + EndPage();
 }

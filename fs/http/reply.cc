@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "fs/http/reply.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
+
+#include "model/secret_hash.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -39,6 +43,12 @@ unsigned StatusOf(const model::Error& error) {
 }
 
 }  // namespace
+
+// The numbers of versions begin again when the program does.
+std::string EtagOf(const FileVersion& version) {
+  static const uint64_t run = model::SecretHash("ETag");
+  return fmt::format("\"{:x}-{:x}-{:x}\"", run & 0xffff'ffff, version.number, version.size);
+}
 
 HttpReply ErrorReply(unsigned status, const std::string& reason) {
   HttpReply reply{.status = status};

@@ -28,6 +28,10 @@ struct HttpRequest {
   std::optional<std::string> host = {};
   std::optional<std::string> depth = {};  // of PROPFIND
   Credentials credentials = {};
+  // The target and all fields as they were sent, for signatures. Empty if there is no bucket of
+  // S3.
+  std::string target_as_sent = {};
+  std::vector<std::pair<std::string, std::string>> all_fields = {};
 };
 
 // A text, and after it bytes of the file.
@@ -46,6 +50,9 @@ struct HttpReply {
   std::vector<BodyPart> parts = {};
   std::optional<uint64_t> length = {};
 };
+
+// The tag of a version of a file, with its quotes.
+std::string EtagOf(const FileVersion& version);
 
 // A reply whose body is a line that tells a person why.
 HttpReply ErrorReply(unsigned status, const std::string& reason);

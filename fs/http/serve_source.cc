@@ -32,6 +32,11 @@ using model::Result;
 
 constexpr const char* kTokenVariable = "NDLFS_TOKEN";
 
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
 Result<std::string> MakeToken() {
   std::array<unsigned char, 16> random;
   if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
@@ -59,9 +64,7 @@ struct Token {
 
 // The token of the options or of the environment, or a new one if `is_local` is false.
 Result<Token> FindServedToken(const ServeOptions& options, bool is_local) {
-  const char* const variable = std::getenv(kTokenVariable);
-  std::string text = options.token;
-  if (text.empty() && variable != nullptr) text = variable;
+  std::string text = options.token.empty() ? Variable(kTokenVariable) : options.token;
   if (!text.empty()) {
     if (options.without_token) return BadInput("--token and --no-token exclude each other");
     NDLFS_RETURN_IF_ERROR(CheckToken(text));
@@ -88,6 +91,21 @@ Result<std::string> CheckBase(std::string_view base) {
     return BadInput("--base: {} is no path of a URL", model::Quote(base));
   }
   return '/' + std::string(base);
+}
+
+Result<S3Options> CheckS3(const std::string& bucket) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789.-";
+  S3Options out{.bucket = bucket,
+                .access_key = Variable("NDLFS_S3_ACCESS_KEY"),
+                .secret_key = Variable("NDLFS_S3_SECRET_KEY")};
+  if (bucket.empty()) return S3Options();
+  const bool is_name = bucket.size() >= 3 && bucket.size() <= 63 && bucket.front() != '.' &&
+                       bucket.find_first_not_of(kLetters) == bucket.npos;
+  if (!is_name) return BadInput("--s3: {} is no name of a bucket", model::Quote(bucket));
+  if (out.access_key.empty() != out.secret_key.empty()) {
+    return BadInput("NDLFS_S3_ACCESS_KEY and NDLFS_S3_SECRET_KEY belong together");
+  }
+  return out;
 }
 
 Result<Listener> OpenListener(const ServeOptions& options) {
@@ -132,6 +150,7 @@ Result<int> ServeSource(const ServeOptions& given) {
   NDLFS_TRY(const MountOptions options, ResolveServedOptions(given.mount, paths.source));
   ServerOptions server_options{.site = {.hosts = given.hosts, .cors = given.cors}};
   NDLFS_TRY(server_options.site.base, CheckBase(given.base));
+  NDLFS_TRY(server_options.site.s3, CheckS3(given.s3_bucket));
   NDLFS_RETURN_IF_ERROR(StartLog(options.log_file, LogTarget::kStandardError, options.log_level,
                                  {options.source, ""}));
   std::signal(SIGXFSZ, SIG_IGN);

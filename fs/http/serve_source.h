@@ -23,6 +23,7 @@ struct ServeOptions {
   std::vector<std::string> hosts = {};  // names that the `Host` field may have
   std::string base = {};                // the path that all URLs begin with
   bool cors = false;
+  std::string s3_bucket = {};  // the name under which the tree is a bucket of S3; empty: none
   uint64_t most_connections = 4096;
 };
 

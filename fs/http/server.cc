@@ -30,9 +30,12 @@ namespace {
 using Method = HttpRequest::Method;
 using model::MutexLock;
 
-// The first line of a request and its fields have to fit into it. A connection that waits for
-// its next request keeps it.
+// The first line of a request and its fields have to fit into it. libmicrohttpd writes to all
+// of it after a reply, so a connection that waits for its next request takes this memory.
 constexpr size_t kConnectionMemory = size_t{16} << 10;
+// While more connections are open, each is closed after its reply. So 16 MiB is the most that
+// idle connections take in this way; one that has sent nothing takes a tenth.
+constexpr uint64_t kMostKept = 1000;
 // After so many seconds without a byte, a connection is closed.
 constexpr unsigned kIdleSeconds = 60;
 // libmicrohttpd copies a body in pieces of this size.
@@ -89,9 +92,11 @@ Method MethodOf(std::string_view name) {
 // The fields of a request that count here.
 class Fields {
  public:
-  explicit Fields(HttpRequest& request) : request_(request) {}
+  // Keeps all fields in `request` if `keeps_all`.
+  Fields(HttpRequest& request, bool keeps_all) : request_(request), keeps_all_(keeps_all) {}
 
   void Take(std::string_view name, std::string_view value) {
+    if (keeps_all_) request_.all_fields.emplace_back(name, value);
     if (EqualsIgnoringCase(name, "Content-Length")) {
       ++lengths_;
       length_ = value;
@@ -140,6 +145,7 @@ class Fields {
   }
 
   HttpRequest& request_;
+  const bool keeps_all_;
   std::optional<std::string> forwarded_for_;
   std::string length_;
   int lengths_ = 0;
@@ -298,7 +304,9 @@ class Server final : public HttpServer {
     if (version != MHD_HTTP_VERSION_1_1 && version != MHD_HTTP_VERSION_1_0) {
       return ErrorReply(kVersionNotSupported, "HTTP/1.1 is spoken here");
     }
-    Fields fields(request);
+    const bool has_bucket = !site_.options().s3.bucket.empty();
+    if (has_bucket) request.target_as_sent = transaction.target;
+    Fields fields(request, has_bucket);
     MHD_get_connection_values_n(
         connection, MHD_HEADER_KIND,
         [](void* into, MHD_ValueKind, const char* name, size_t name_size, const char* value,
@@ -372,7 +380,7 @@ class Server final : public HttpServer {
     for (const auto& [name, value] : reply.fields) {
       MHD_add_response_header(response.get(), name.c_str(), value.c_str());
     }
-    if (then == Then::kClose) {
+    if (then == Then::kClose || connections_.count() > kMostKept) {
       MHD_add_response_header(response.get(), MHD_HTTP_HEADER_CONNECTION, "close");
     }
     return MHD_queue_response(connection, reply.status, response.get());

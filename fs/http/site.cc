@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "backends/base/percent_encoding.h"
 #include "fs/http/content_type.h"
 #include "fs/http/dap_target.h"
 #include "fs/http/found_node.h"
 #include "fs/http/listing.h"
+#include "fs/http/search.h"
 #include "fs/http/webdav.h"
 #include "model/http_date.h"
 #include "model/secret_hash.h"
@@ -47,12 +49,6 @@ bool IsAskedByHabit(std::string_view name) {
   return name.starts_with("._") || name == ".DS_Store" || name == "desktop.ini" ||
          name == "Thumbs.db" || name == ".hidden" || name == ".Spotlight-V100" ||
          name == ".metadata_never_index";
-}
-
-// The numbers of versions begin again when the program does.
-std::string EtagOf(const FileVersion& version) {
-  static const uint64_t run = model::SecretHash("ETag");
-  return fmt::format("\"{:x}-{:x}-{:x}\"", run & 0xffff'ffff, version.number, version.size);
 }
 
 bool Accepts(const HttpRequest& request, std::string_view type) {
@@ -133,6 +129,13 @@ void SetBody(HttpReply& reply, const HttpRequest& request, const Validators& val
   reply.fields.emplace_back("Content-Type", type);
 }
 
+// The lane in which the size of `node` is found; `lane` if any will do.
+Lane LaneOf(const TreeNode& node, Lane lane) {
+  const TreeNode::Cost cost = node.StatCost();
+  if (cost == TreeNode::Cost::kNothing) return lane;
+  return cost == TreeNode::Cost::kScan ? Lane::kScan : Lane::kRead;
+}
+
 }  // namespace
 
 std::optional<HttpReply> Site::Refuse(const HttpRequest& request) const {
@@ -156,6 +159,11 @@ std::optional<HttpReply> Site::Refuse(const HttpRequest& request) const {
     reply.fields.emplace_back("MS-Author-Via", "DAV");
     return reply;
   }
+  if (!options_.s3.access_key.empty() && IsForBucket(options_.s3, request.target)) {
+    auto refusal = RefuseUnsigned(options_.s3, request, ::time(nullptr));
+    if (refusal) DescribeS3Error(*refusal);
+    return refusal;
+  }
   if (options_.token.empty()) return std::nullopt;
   const TokenPlace place = FindToken(request.target, request.credentials, options_.token);
   if (place != TokenPlace::kNone) return std::nullopt;
@@ -174,7 +182,7 @@ void Site::Complete(const HttpRequest& request, HttpReply& reply) const {
     reply.fields.emplace_back("Content-Security-Policy",
                               "default-src 'none'; img-src 'self' data:; style-src "
                               "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; "
-                              "form-action 'none'; frame-ancestors 'none'");
+                              "form-action 'self'; frame-ancestors 'none'");
   }
   if (options_.cors) {
     reply.fields.emplace_back("Access-Control-Allow-Origin", "*");
@@ -199,14 +207,44 @@ void Site::Complain(const model::Error& error) const {
 }
 
 std::variant<HttpReply, Lane> Site::Answer(const HttpRequest& request, Lane lane) const {
+  const bool is_for_bucket = IsForBucket(options_.s3, request.target);
   for (int tries = 1;; ++tries) {
-    auto answer = Try(request, lane);
-    if (answer) return *std::move(answer);
-    if (answer.error().code() == model::ErrorCode::kStale && tries < kTries) continue;
-    const bool is_trouble = ErrorReply(answer.error()).status >= kServerFault;
-    if (is_trouble) Complain(answer.error());
-    return ErrorReply(answer.error());
+    auto answer = is_for_bucket ? TryForBucket(request, lane) : Try(request, lane);
+    if (!answer && answer.error().code() == model::ErrorCode::kStale && tries < kTries)
+      continue;
+    if (!answer) {
+      HttpReply reply = ErrorReply(answer.error());
+      if (reply.status >= kServerFault) Complain(answer.error());
+      answer = std::move(reply);
+    }
+    if (auto* const reply = std::get_if<HttpReply>(&*answer); reply && is_for_bucket) {
+      DescribeS3Error(*reply);
+    }
+    return *std::move(answer);
   }
+}
+
+Site::Answered Site::TryForBucket(const HttpRequest& request, Lane lane) const {
+  if (request.method == Method::kPropfind) return ErrorReply(kMethodNotAllowed, "no WebDAV");
+  HttpRequest inner = request;
+  inner.target.names.erase(inner.target.names.begin());
+  if (inner.target.names.empty()) {
+    NDLFS_TRY(HttpReply reply, AnswerForBucket(options_.s3, root_, request));
+    return reply;
+  }
+  NDLFS_TRY(const TreeNodePtr node, FindNodeAt(root_, inner.target.names));
+  if (inner.target.ends_in_slash) return model::NotFound("no file");
+  return AnswerFileInLane(inner, node, lane);
+}
+
+Site::Answered Site::AnswerFileInLane(const HttpRequest& request, const TreeNodePtr& node,
+                                      Lane lane) const {
+  const Lane needed = LaneOf(*node, lane);
+  if (lane == Lane::kLook && needed != lane) return needed;
+  NDLFS_TRY(const Attributes attributes, node->StatWhenFound());
+  if (IsDirectory(attributes)) return model::NotFound("no file");
+  NDLFS_TRY(HttpReply reply, AnswerFile(request, *node));
+  return reply;
 }
 
 Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
@@ -215,13 +253,12 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
     return model::NotFound("{}", names.back());
   }
   NDLFS_TRY(const TreeNodePtr node, FindNode(request.target));
-  const TreeNode::Cost cost = node->StatCost();
-  const Lane needed = cost == TreeNode::Cost::kNothing ? lane
-                      : cost == TreeNode::Cost::kScan  ? Lane::kScan
-                                                       : Lane::kRead;
+  const Lane needed = LaneOf(*node, lane);
   if (lane == Lane::kLook && needed != lane) return needed;
   NDLFS_TRY(const Attributes attributes, node->StatWhenFound());
   if (request.method == Method::kPropfind) return AnswerPropfind(request, node, attributes);
+  const bool searches = IsDirectory(attributes) && request.target.Parameter("q");
+  if (searches && lane == Lane::kLook) return Lane::kScan;
   if (IsDirectory(attributes)) return AnswerDirectory(request, node);
   if (names.empty() || request.target.ends_in_slash) return model::NotFound("no directory");
   return AnswerFile(request, *node);
@@ -253,9 +290,19 @@ Result<HttpReply> Site::AnswerDirectory(const HttpRequest& request,
     reply.fields.emplace_back("Location", std::move(target));
     return reply;
   }
-  NDLFS_TRY(const Listing listing,
+  if (const auto question = request.target.Parameter("q")) {
+    NDLFS_TRY(const SearchResult found, Search(node, *question));
+    reply.text = SearchAsHtml(found, *question);
+    reply.fields.emplace_back("Content-Type", "text/html; charset=utf-8");
+    reply.fields.emplace_back("Cache-Control", "no-cache");
+    return reply;
+  }
+  NDLFS_TRY(Listing listing,
             ListDirectory(root_, names, node, ListedSizes::kCheap, kMostEntries));
   const bool is_json = WantsJson(request);
+  if (!is_json && Accepts(request, "text/html")) {
+    NDLFS_RETURN_IF_ERROR(FindPictures(root_, names, node, listing));
+  }
   reply.text = is_json ? ListingAsJson(listing) : ListingAsHtml(listing, names);
   reply.fields.emplace_back("Content-Type",
                             is_json ? "application/json" : "text/html; charset=utf-8");
@@ -308,10 +355,15 @@ Result<HttpReply> Site::AnswerFile(const HttpRequest& request, TreeNode& node) c
     case Verdict::kSend:
       break;
   }
-  const std::string type = ContentTypeOf(request.target.names.back());
+  std::string type = ContentTypeOf(request.target.names.back());
   if (const auto places = FindDapTargets(request.target); !places.empty()) {
-    reply.fields.emplace_back("XDAP", "2.0");
-    reply.fields.emplace_back("Content-Description", places[0].description);
+    for (const auto& field : places[0].fields) {
+      if (field.first == "Content-Type") {
+        type = field.second;
+      } else {
+        reply.fields.push_back(field);
+      }
+    }
   }
   reply.file = opened.handle;
   if (opened.size_unknown) {

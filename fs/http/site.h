@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fs/http/reply.h"
+#include "fs/http/s3_gateway.h"
 #include "fs/serve/request_queue.h"
 
 namespace ndlfs::fs {
@@ -25,6 +26,7 @@ struct SiteOptions {
   std::vector<std::string> hosts = {};
   // Pages of other sites may read the files.
   bool cors = false;
+  S3Options s3 = {};
 };
 
 // Thread-safe.
@@ -55,11 +57,15 @@ class Site {
   using Answered = model::Result<std::variant<HttpReply, Lane>>;
 
   Answered Try(const HttpRequest& request, Lane lane) const;
+  Answered TryForBucket(const HttpRequest& request, Lane lane) const;
   model::Result<TreeNodePtr> FindNode(const RequestTarget& target) const;
   model::Result<HttpReply> AnswerDirectory(const HttpRequest& request,
                                            const TreeNodePtr& node) const;
   model::Result<HttpReply> AnswerPropfind(const HttpRequest& request, const TreeNodePtr& node,
                                           const Attributes& attributes) const;
+  // The answer with the file `node`, or the lane that it needs.
+  Answered AnswerFileInLane(const HttpRequest& request, const TreeNodePtr& node,
+                            Lane lane) const;
   model::Result<HttpReply> AnswerFile(const HttpRequest& request, TreeNode& node) const;
 
   const TreeNodePtr root_;

@@ -2,6 +2,7 @@
 #include "fs/tree/store_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <functional>
 #include <utility>
@@ -356,7 +357,10 @@ model::Result<TreeNodePtr> EntityFolder::FindViewNode(const EntityPtr& entity,
   // which may be longer.
   constexpr size_t kMostBytes = 255;
   constexpr size_t kMostOfConstraint = size_t{32} << 10;
-  const bool is_constraint = name.ends_with("].dods") || name.ends_with("].dds");
+  constexpr std::array<std::string_view, 6> kOfDap = {"].dds", "].dods", "].ascii",
+                                                      "].dmr", "].dap",  "].checksums.dap"};
+  const bool is_constraint = std::ranges::any_of(
+      kOfDap, [&](std::string_view extension) { return name.ends_with(extension); });
   if (name.size() > (is_constraint ? kMostOfConstraint : kMostBytes))
     return IoError(ENAMETOOLONG, model::Quote(name));
   NDLFS_TRY(auto view, FindView(store_, entity, name));

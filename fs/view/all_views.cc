@@ -7,6 +7,9 @@
 #include "fs/view/array/views.h"
 #include "fs/view/container/views.h"
 #include "fs/view/dap/dap_provider.h"
+#ifdef NDLFS_WITH_HDF5
+#include "fs/view/dap/dap4_provider.h"
+#endif
 #include "fs/view/group_part_provider.h"
 #include "fs/view/image/views.h"
 #include "fs/view/page/views.h"
@@ -56,7 +59,12 @@ const GroupViewProvider& GroupViews() {
   static const KindProvider<GroupInput> kinds(GroupViewKinds());
   static const GroupPartProvider parts(kinds);
   static const DapProvider dap;
+#ifdef NDLFS_WITH_HDF5
+  static const Dap4Provider dap4;
+  static const JoinedProvider<GroupInput> all({&kinds, &parts, &dap, &dap4});
+#else
   static const JoinedProvider<GroupInput> all({&kinds, &parts, &dap});
+#endif
   return all;
 }
 

@@ -288,6 +288,8 @@ def remote_answers():
         yield f"url{number}", "u" + url
     for number, header in enumerate(("bytes 0-99/1234", "bytes */5", "Wed, 21 Oct 2015 07:28:00 GMT", "2013-05-24T10:20:30.000Z")):
         yield f"header{number}", "t" + header
+    yield "signature", "s/data/a%20b?list-type=2&prefix=x\nAWS4-HMAC-SHA256 Credential=key/20130524/r/s3/aws4_request, " \
+        "SignedHeaders=host;x-amz-content-sha256;x-amz-date, Signature=00"
 
 
 def ncml_documents():
@@ -495,7 +497,8 @@ def make_all(top):
                         "cookie": ("http://example.org/data/", "bytes=-", "Sun, 06 Nov 1994 08:49:37 GMT", "localhost",
                                    "a=b; ndlfs-token=0123456789")}.items():
         put(top, "http_request_fuzz", name, "\n".join(lines).encode())
-    for number, text in enumerate(("t2m[0:2:10][3],time", "t2m.lat[0:4],a%20b", "x[18446744073709551615]")):
+    for number, text in enumerate(("t2m[0:2:10][3],time", "t2m.lat[0:4],a%20b", "x[18446744073709551615]",
+                                   "/g/t2m[0:2:10][3][];/a\\;b[2:]")):
         put(top, "dap_fuzz", str(number), text.encode())
     put(top, "ndl_fuzz", "group", b"%YAML 1.2\n---\nname: a\ngroups:\n- name: b\n  ndarrays:\n  - name: c\n    type: int32\n"
                                   b"    shape: [3]\n    value: [1, 2, 3]\n")

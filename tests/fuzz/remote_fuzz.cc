@@ -2,8 +2,9 @@
 //
 // What servers send, URLs, and settings for them. The first byte chooses: an index page in JSON
 // (j) or HTML (h), a list (l) or another document (d) of S3, a list of Azure (a), credentials
-// (k), settings (y), a URL (u), a header (t). Lists have sound names, each once; URLs and names
-// come back as they were.
+// (k), settings (y), a URL (u), a header (t), a signature (s). Lists have sound names, each
+// once; URLs and names come back as they were.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -17,6 +18,7 @@
 #include "backends/store/http/index_page.h"
 #include "backends/store/http/url.h"
 #include "backends/store/object/folder_list.h"
+#include "backends/store/object/signature.h"
 #include "backends/store/object/token.h"
 #include "backends/store/object/xml_answers.h"
 #include "backends/store/s3/assumed_role.h"
@@ -107,6 +109,32 @@ void RunHeader(std::string_view text) {
   }
 }
 
+// A request for the target in the first line: what Sign() adds is accepted, and no other text,
+// which follows.
+void RunSignature(std::string_view bytes) {
+  const size_t line = std::min(bytes.find('\n'), bytes.size());
+  const std::string_view target = bytes.substr(0, line);
+  const size_t question = std::min(target.find('?'), target.size());
+  object::RequestToSign request = {
+      .method = "GET",
+      .host = "host:80",
+      .path = target.substr(0, question),
+      .query = target.substr(std::min(question + 1, target.size())),
+      .headers = {},
+      .body = {}};
+  const object::Credentials keys = {.access_key = "key", .secret_key = "secret"};
+  constexpr int64_t kNow = 1'369'353'600;
+  HttpHeaders headers = object::Sign(request, keys, {.region = "r"}, kNow);
+  headers.push_back({"host", "host:80"});
+  request.headers = headers;
+  Require(object::IsSignedWith(request, keys, kNow));
+  for (HttpHeader& header : request.headers) {
+    const std::string_view shown = bytes.substr(std::min(line + 1, bytes.size()));
+    if (header.name == "authorization") header.value = shown;
+  }
+  Require(!object::IsSignedWith(request, {.access_key = "key", .secret_key = "other"}, kNow));
+}
+
 void Run(char kind, std::string_view bytes) {
   switch (kind) {
     case 'j':
@@ -129,6 +157,8 @@ void Run(char kind, std::string_view bytes) {
       return RunUrl(bytes);
     case 't':
       return RunHeader(bytes);
+    case 's':
+      return RunSignature(bytes);
     default:
       return;
   }

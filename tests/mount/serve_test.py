@@ -10,6 +10,7 @@ import socket
 import subprocess
 import urllib.parse
 import xml.etree.ElementTree
+import zlib
 
 import harness
 import netCDF4
@@ -400,6 +401,27 @@ class AccessTest(ServeCase):
         self.assertIn("No such file", result.stderr)
 
 
+class PagesTest(ServeCase):
+    def setUp(self):
+        super().setUp()
+        zarr.open_group(self.path("s.zarr"), "a")["a"].attrs["long_name"] = "Wind <speed>"
+
+    def test_search_finds_names_and_attributes(self):
+        server = self.serve()
+        for question, hit in (("wind+SPEED", './s.zarr/a/"'), ("read+me", './dir/read%20me.txt"'), ("long_name", "Wind &lt;speed&gt;")):
+            page = server.get(f"/?q={question}").decode()
+            self.assertIn(hit, page)
+            self.assertIn("<p class=\"soft\">1 found</p>", page)
+        self.assertIn("0 found", server.get("/?q=%3Cscript%3E").decode())
+        self.assertNotIn("<script>", server.get("/?q=%3Cscript%3E").decode())
+        self.assertIn("0 found", server.get("/dir/?q=").decode())
+        self.assertIn('<form><input type="search" name="q"', server.get("/").decode())
+
+    def test_folders_show_pictures(self):
+        page = self.serve().ask("/s.zarr/", Accept="text/html")[2].decode()
+        self.assertIn('<img src="./a/thumbnail.png"', page)
+
+
 class WebdavTest(ServeCase):
     def entries(self, server, path, depth):
         status, _, body = server.ask(path, "PROPFIND", b'<?xml version="1.0"?><propfind xmlns="DAV:"><allprop/></propfind>',
@@ -498,6 +520,77 @@ class DapTest(ServeCase):
         self.assertEqual(server.get("/d.zarr/d.nc.das"), server.get("/d.zarr.das"))
 
 
+    def test_text(self):
+        server = self.serve()
+        status, fields, body = server.ask("/d.zarr.ascii?grid%5B1:2%5D%5B0:3:3%5D,scalar,text,u4")
+        self.assertEqual((status, int(fields["Content-Length"])), (200, len(body)))
+        dds, _, text = body.decode().partition("-" * 45 + "\n")
+        self.assertTrue(dds.startswith("Dataset {"))
+        self.assertEqual(text, "grid.grid[2][2]\n[0], 4, 7\n[1], 8, 11\n\ngrid.y[2]\n1, 2\n\ngrid.x[2]\n0, 3\n\nscalar, 7\n\n"
+                               'text[3]\n"ab", "c", "defgh"\n\nu4[2]\n1, 4294967295\n\n')
+
+
+class Dap4Test(DapTest):
+    """DAP 4, as netCDF-C and the program ncdump read it."""
+
+    def setUp(self):
+        super().setUp()
+        group = zarr.open_group(self.path("d.zarr"), "a")
+        self.values |= {"i8": np.array([-2**62 - 1, 2**62 + 1]), "flag": np.array([True, False])}
+        for name in ("i8", "flag"):
+            group.create_dataset(name, data=self.values[name])
+        inner = group.create_group("inner")
+        inner.create_dataset("v", data=VALUES, chunks=(16, 48))
+        inner.attrs["note"] = 'a < "b"\n\\'
+
+    def test_netcdf_reads_every_variable(self):
+        server = self.serve()
+        for query in ("", "?dap4.checksum=true"):
+            with netCDF4.Dataset(f"{server.url}d.zarr{query}#dap4") as dataset:
+                dataset.set_auto_mask(False)
+                self.assertEqual(dataset.title, 'say "hi" \\')
+                self.assertEqual(set(dataset.variables), {"x", "y", *self.values})
+                for name, values in self.values.items():
+                    if values.dtype.kind != "S":
+                        np.testing.assert_array_equal(dataset[name][...], values, name)
+                self.assertEqual([bytes(row).rstrip(b"\0") for row in dataset["text"][...]], self.values["text"].tolist())
+                self.assertEqual(dataset["i8"].dtype, np.int64)
+                self.assertEqual(dataset["grid"].dimensions, ("y", "x"))
+                np.testing.assert_array_equal(dataset["inner"]["v"][...], VALUES)
+                self.assertEqual(dataset["inner"].note, 'a < "b"\n\\')
+
+    def test_ncdump(self):
+        server = self.serve()
+        header = self.run_ok("ncdump", "-h", server.url.replace("http", "dap4") + "d.zarr")
+        self.assertIn("short grid(y, x) ;", header)
+        self.assertIn("int64 i8(", header)
+        self.assertIn("group: inner {", header)
+
+    def test_a_slice_reads_its_chunks_only(self):
+        harness.write(self.path("d.zarr", "inner", "v", "1.0"), b"no chunk")
+        server = self.serve()
+        status, fields, body = server.ask("/d.zarr.dap?dap4.checksum=true&dap4.ce=/inner/v%5B0:32:32%5D%5B0:1%5D")
+        self.assertEqual((status, int(fields["Content-Length"])), (200, len(body)))
+        values = VALUES[[0, 32], :2].tobytes()
+        self.assertEqual(body[-20:], values + zlib.crc32(values).to_bytes(4, "little"))
+        self.assertEqual(body[-24:-20], bytes([5, 0, 0, 20]))
+        self.assertEqual(server.ask("/d.zarr.dap?dap4.ce=/inner/v%5B16%5D%5B0%5D")[0], 500)
+        with netCDF4.Dataset(server.url + "d.zarr?dap4.ce=/inner/v[0:3][5]#dap4") as dataset:
+            np.testing.assert_array_equal(dataset["inner"]["v"][...], VALUES[:4, 5:6])
+
+    def test_questions_that_make_no_sense(self):
+        server = self.serve()
+        for query in ("/nothing", "/grid%5B0%5D", "/grid%5B0%5D%5B9%5D", "/grid|x>1", "x=%5B0%5D", "%5B", ";"):
+            self.assertEqual(server.ask("/d.zarr.dmr?dap4.ce=" + query)[0], 404, query)
+        self.assertEqual(server.ask("/none.dmr")[0], 404)
+        self.assertEqual(server.ask("/d.zarr.dmr?dap4.ce=" + ";".join(["/scalar"] * 800))[0], 200)
+        self.assertEqual(server.get("/d.zarr/data.nc.dmr"), server.get("/d.zarr.dmr.xml"))
+        self.assertEqual(server.get("/d.zarr/inner.dmr"), server.get("/d.zarr/inner/data.dmr"))
+
+    def test_text(self):
+        pass
+
+
 class MountOfServerTest(ServeCase):
     def test_stores_behind_the_server_are_as_they_are_here(self):
         np.save(self.path("x.npy"), VALUES)
@@ -512,6 +605,39 @@ class MountOfServerTest(ServeCase):
         for name in ("a/data.raw", "a/data.npy", "data.nc"):
             self.assertEqual(harness.read(remote.join(".ndlfs", "source", "s.zarr", name)), server.get(f"/s.zarr/{name}"))
         self.assertEqual(harness.read(remote.join("s.zarr", "a", "data.txt")), server.get("/s.zarr/a/data.txt"))
+
+
+class S3Test(ServeCase):
+    """The tree as a bucket: with ndlfs itself and curl as clients."""
+
+    KEYS = {"AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "a secret of someone"}
+
+    def setUp(self):
+        super().setUp()
+        os.environ["NDLFS_S3_ACCESS_KEY"], os.environ["NDLFS_S3_SECRET_KEY"] = self.KEYS.values()
+        self.server = self.serve("--s3", "tree")
+        del os.environ["NDLFS_S3_ACCESS_KEY"], os.environ["NDLFS_S3_SECRET_KEY"]
+        os.environ.update(self.KEYS)
+        self.addCleanup(lambda: [os.environ.pop(name, None) for name in self.KEYS])
+
+    def test_ndlfs_mounts_the_bucket(self):
+        local = self.mount(self.source)
+        remote = self.mount("s3://tree/.ndlfs/source", "--endpoint", self.server.url.rstrip("/"))
+        self.assertEqual(harness.digests_but_pages(remote.path), harness.digests_but_pages(local.path))
+
+    def test_curl_signs(self):
+        def curl(path, key="someone"):
+            return subprocess.run(["curl", "-sg", "--aws-sigv4", "aws:amz:us-east-1:s3", "-u", f"{key}:{self.KEYS['AWS_SECRET_ACCESS_KEY']}",
+                                   self.server.url + path], capture_output=True, check=True, timeout=DEADLINE).stdout
+        self.assertEqual(curl("tree/s.zarr/a/data.raw"), VALUES.tobytes())
+        self.assertIn(b"<Key>dir/read me.txt</Key>", curl("tree?list-type=2&prefix=dir/"))
+        self.assertIn(b"AccessDenied", curl("tree/s.zarr/a/data.raw", key="nobody"))
+
+    def test_unsigned_requests(self):
+        status, fields, body = self.server.ask("/tree/s.zarr/a/data.raw")
+        self.assertEqual((status, fields["Content-Type"]), (403, "application/xml"))
+        self.assertIn(b"<Code>AccessDenied</Code>", body)
+        self.assertEqual(self.server.get("/s.zarr/a/data.raw"), VALUES.tobytes())
 
 
 if __name__ == "__main__":

@@ -54,6 +54,11 @@ struct RequestToSign {
   std::string_view body;
 };
 
+// Whether the header "authorization" of `request` is a signature by `credentials` of AWS, made
+// within 15 minutes of `now_s`. `headers` are all headers of the request, among them "host"
+// (`host` is not used). The region and the service may be any.
+bool IsSignedWith(const RequestToSign& request, const Credentials& credentials, int64_t now_s);
+
 // The headers to add to the request, with lower-case names: "authorization", "x-amz-date", for
 // stores "x-amz-content-sha256", and with a session token "x-amz-security-token". `time_s` is
 // the time of the request in seconds since 1970; servers refuse a time that is off by 15

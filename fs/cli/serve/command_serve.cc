@@ -35,6 +35,9 @@ void AddServeOptions(CLI::App& app, ServeOptions& options) {
                  "Path that all URLs begin with, as a proxy in front sends it")
       ->option_text("PATH");
   app.add_flag("--cors", options.cors, "Let pages of other sites read the files");
+  app.add_option("--s3", options.s3_bucket,
+                 "Answer as S3, too: the files are the objects of this bucket")
+      ->option_text("BUCKET");
   app.add_option("--max-connections", options.most_connections,
                  "Most connections of all clients (4096)")
       ->option_text("NUMBER")

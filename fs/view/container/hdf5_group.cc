@@ -30,8 +30,6 @@ using model::Result;
 
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr std::string_view kTrueName = "ndlfs_name";
-// netCDF-C has this before a variable that is called as a dimension which it is not.
-constexpr std::string_view kNoCoordinate = "_nc4_non_coord_";
 
 bool IsTransient(const model::Error& error) { return error.is_transient(); }
 
@@ -266,7 +264,7 @@ class Builder {
                       fmt::format("{} dimensions; HDF5 has {}", array.shape.size(), kMaxRank));
     }
     const bool is_fixed = array.type.type.is_fixed_size();
-    array.elements = ElementsOf(input);
+    array.elements = ElementsInFile(input);
     if (is_fixed && !array.elements) return LeaveOut(path, "it is too large");
     array.attributes = MakeAttributes(*child.node, dtype);
     array.fill = FillOf(input, array.type.type, times);
@@ -276,21 +274,6 @@ class Builder {
     by_path_.emplace(path, number);
     by_name_.emplace(std::pair(group, array.name), number);
     arrays_.push_back(std::move(array));
-  }
-
-  // Its elements as they are in the file.
-  static std::shared_ptr<const ElementSource> ElementsOf(const ArrayInput& input) {
-    const Datatype& type = input.dtype;
-    if (!input.elements) return nullptr;
-    if (ElementConversion times = ToCfTimes(type); times.converter) {
-      return ConvertElements(input.elements, std::move(times));
-    }
-    auto conversion = ToUtf8(type);
-    if (!conversion) return nullptr;
-    if (!conversion->converter) return input.elements;
-    constexpr size_t kMaxElement = size_t{16} << 20;
-    if (type.size() > kMaxElement) return nullptr;
-    return ConvertElements(input.elements, *std::move(conversion));
   }
 
   // Whether the coordinate at `path` is in no group of the file.
@@ -652,6 +635,20 @@ class Builder {
 };
 
 }  // namespace
+
+std::shared_ptr<const ElementSource> ElementsInFile(const ArrayInput& input) {
+  const Datatype& type = input.dtype;
+  if (!input.elements) return nullptr;
+  if (ElementConversion times = ToCfTimes(type); times.converter) {
+    return ConvertElements(input.elements, std::move(times));
+  }
+  auto conversion = ToUtf8(type);
+  if (!conversion) return nullptr;
+  if (!conversion->converter) return input.elements;
+  constexpr size_t kMaxElement = size_t{16} << 20;
+  if (type.size() > kMaxElement) return nullptr;
+  return ConvertElements(input.elements, *std::move(conversion));
+}
 
 Result<Content> MakeContent(const GroupInput& group, const Limits& limits) {
   return Builder(group, limits).Build();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "backends/format/hdf5/library/new_file.h"
@@ -48,5 +49,12 @@ struct Content {
 // `file->left_out`. Reads the metadata of everything, and the elements of variable size. kLimit
 // for more objects than `limits` allows; other errors may be transient.
 model::Result<Content> MakeContent(const GroupInput& group, const Limits& limits = {});
+
+// The elements of an array, or of a part of one, as the file has them. Null if it has none.
+std::shared_ptr<const ElementSource> ElementsInFile(const ArrayInput& input);
+
+// netCDF-C has this before the name of a variable that is called as a dimension of its group
+// which it is not.
+inline constexpr std::string_view kNoCoordinate = "_nc4_non_coord_";
 
 }  // namespace ndlfs::fs::hdf5

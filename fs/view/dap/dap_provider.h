@@ -9,7 +9,9 @@ namespace ndlfs::fs {
 //
 //   data.dds, data.das   structure and attributes
 //   data.dods            the values of all arrays
-//   data[C].dds, data[C].dods   the same under a constraint, as URLs have it behind the '?':
+//   data.ascii           the same as text
+//   data[C].dds, data[C].dods ...   the same under a constraint, as URLs have it behind the
+//   '?':
 //                        data[t2m[0:1:3][0:44],lat].dods
 class DapProvider final : public GroupViewProvider {
  public:

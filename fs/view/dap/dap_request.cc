@@ -13,34 +13,15 @@ using Kind = DapDeclaration::Kind;
 using model::NotFound;
 using model::Result;
 
-Selection WholeOf(const DapVariable& variable) {
-  Selection out;
-  for (const DapDimension& dimension : variable.dimensions) {
-    out.push_back(WholeRange(dimension.size));
-  }
+std::vector<uint64_t> ExtentsOf(const DapVariable& variable) {
+  std::vector<uint64_t> out;
+  for (const DapDimension& dimension : variable.dimensions) out.push_back(dimension.size);
   return out;
 }
 
 Result<Selection> SelectionOf(const DapVariable& variable,
                               const std::vector<DapRange>& ranges) {
-  if (ranges.empty()) return WholeOf(variable);
-  if (ranges.size() != variable.dimensions.size()) {
-    return NotFound("{} has {} dimensions, not {}", variable.name, variable.dimensions.size(),
-                    ranges.size());
-  }
-  Selection out;
-  for (size_t d = 0; d < ranges.size(); ++d) {
-    const DapRange& range = ranges[d];
-    const DapDimension& dimension = variable.dimensions[d];
-    if (range.last >= dimension.size) {
-      return NotFound("{}: index {} of {}, which has {}", variable.name, range.last,
-                      dimension.name, dimension.size);
-    }
-    // A stride beyond the end is any stride.
-    const uint64_t stride = std::min(range.stride, dimension.size);
-    out.push_back(InclusiveRange(range.first, range.last, stride));
-  }
-  return out;
+  return SelectElements(variable.name, ExtentsOf(variable), ranges);
 }
 
 // The variable that a path names, and the member of its Grid.
@@ -130,11 +111,40 @@ class Declarations {
 
 }  // namespace
 
+Result<Selection> SelectElements(std::string_view name, std::span<const uint64_t> extents,
+                                 const std::vector<DapRange>& ranges) {
+  Selection out;
+  if (ranges.empty()) {
+    for (const uint64_t extent : extents) out.push_back(WholeRange(extent));
+    return out;
+  }
+  if (ranges.size() != extents.size()) {
+    return NotFound("{} has {} dimensions, not {}", name, extents.size(), ranges.size());
+  }
+  for (size_t d = 0; d < ranges.size(); ++d) {
+    const DapRange& range = ranges[d];
+    if (range.last == kDapEnd && range.first == 0 && range.stride == 1) {
+      out.push_back(WholeRange(extents[d]));
+      continue;
+    }
+    const uint64_t last =
+        range.last == kDapEnd && extents[d] != 0 ? extents[d] - 1 : range.last;
+    if (last >= extents[d] || range.first > last) {
+      return NotFound("{}: index {} of dimension {}, which has {}", name,
+                      std::max(range.first, last), d, extents[d]);
+    }
+    // A stride beyond the end is any stride.
+    out.push_back(InclusiveRange(range.first, last, std::min(range.stride, extents[d])));
+  }
+  return out;
+}
+
 Result<std::vector<DapDeclaration>> ResolveConstraint(
     const DapDataset& dataset, const std::vector<DapProjection>& projections) {
   Declarations out(dataset);
   for (size_t i = 0; projections.empty() && i < dataset.variables.size(); ++i) {
-    out.Add(i, WholeOf(dataset.variables[i]));
+    NDLFS_TRY(const Selection all, SelectionOf(dataset.variables[i], {}));
+    out.Add(i, all);
   }
   const NameFinder names(dataset);
   for (const DapProjection& projection : projections) {

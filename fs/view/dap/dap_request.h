@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fs/view/dap/dap_dataset.h"
@@ -13,6 +16,12 @@
 #include "model/error.h"
 
 namespace ndlfs::fs {
+
+// The elements of the variable `name` at `ranges`; all of them if there are no ranges.
+// kNotFound for other dimensions than those of `extents`, or for an index beyond them.
+model::Result<Selection> SelectElements(std::string_view name,
+                                        std::span<const uint64_t> extents,
+                                        const std::vector<DapRange>& ranges);
 
 // A variable, or a member of a Grid, and the elements of it.
 struct DapMember {

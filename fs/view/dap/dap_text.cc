@@ -65,8 +65,33 @@ std::string RealText(double value) {
   return fmt::format("{}", value);
 }
 
-// The number in `bytes`, big-endian.
-std::string NumberText(std::string_view bytes, Type type) {
+void WriteAttribute(std::string& out, const Attribute& attribute) {
+  const DapType type = DapTypeOf(attribute.type);
+  fmt::format_to(std::back_inserter(out), "        {} {} ", DapTypeName(type),
+                 DapName(attribute.name));
+  if (type == DapType::kString) {
+    out += DapStringText(attribute.values);
+  } else {
+    const uint64_t size = backends::netcdf3::SizeOf(attribute.type);
+    for (uint64_t at = 0; at + size <= attribute.values.size(); at += size) {
+      if (at != 0) out += ", ";
+      out += DapNumberText(std::string_view(attribute.values).substr(at, size), attribute.type);
+    }
+  }
+  out += ";\n";
+}
+
+void WriteAttributes(std::string& out, const std::vector<Attribute>& attributes) {
+  for (const Attribute& attribute : attributes) {
+    const bool is_empty =
+        attribute.values.empty() && DapTypeOf(attribute.type) != DapType::kString;
+    if (!is_empty) WriteAttribute(out, attribute);
+  }
+}
+
+}  // namespace
+
+std::string DapNumberText(std::string_view bytes, Type type) {
   const uint64_t bits = GetBigBits(bytes);
   switch (type) {
     case Type::kByte:
@@ -88,8 +113,7 @@ std::string NumberText(std::string_view bytes, Type type) {
   }
 }
 
-// Quotes and backslashes have a backslash before them.
-std::string StringText(std::string_view text) {
+std::string DapStringText(std::string_view text) {
   std::string out = "\"";
   for (const char c : text.substr(0, text.find('\0'))) {
     if (c == '"' || c == '\\') out += '\\';
@@ -97,32 +121,6 @@ std::string StringText(std::string_view text) {
   }
   return out + '"';
 }
-
-void WriteAttribute(std::string& out, const Attribute& attribute) {
-  const DapType type = DapTypeOf(attribute.type);
-  fmt::format_to(std::back_inserter(out), "        {} {} ", DapTypeName(type),
-                 DapName(attribute.name));
-  if (type == DapType::kString) {
-    out += StringText(attribute.values);
-  } else {
-    const uint64_t size = backends::netcdf3::SizeOf(attribute.type);
-    for (uint64_t at = 0; at + size <= attribute.values.size(); at += size) {
-      if (at != 0) out += ", ";
-      out += NumberText(std::string_view(attribute.values).substr(at, size), attribute.type);
-    }
-  }
-  out += ";\n";
-}
-
-void WriteAttributes(std::string& out, const std::vector<Attribute>& attributes) {
-  for (const Attribute& attribute : attributes) {
-    const bool is_empty =
-        attribute.values.empty() && DapTypeOf(attribute.type) != DapType::kString;
-    if (!is_empty) WriteAttribute(out, attribute);
-  }
-}
-
-}  // namespace
 
 std::string WriteDds(const DapDataset& dataset,
                      const std::vector<DapDeclaration>& declarations) {

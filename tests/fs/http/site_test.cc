@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fs/http/site.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <map>
@@ -247,6 +248,83 @@ TEST(MultistatusTest, NamesAreEncodedBelowTheBase) {
   EXPECT_THAT(text, HasSubstr("<D:href>/data/a%26b/</D:href>"));
   EXPECT_THAT(text, HasSubstr("<D:href>/data/a%26b/%3Cx%3E</D:href>"));
   EXPECT_THAT(text, HasSubstr("<D:displayname>&lt;x&gt;</D:displayname>"));
+}
+
+class S3GatewayTest : public testing::Test {
+ protected:
+  HttpReply Ask(std::string_view target, Method method = Method::kGet) {
+    return AnswerOf(site_, Get(target, method));
+  }
+  // The keys and common prefixes of a list, in the order of the list.
+  std::vector<std::string> KeysOf(std::string_view query) {
+    const std::string text = Ask(fmt::format("/tree/?list-type=2{}", query)).text;
+    std::vector<std::string> keys;
+    for (size_t at = 0; (at = text.find("<Key>", at)) != text.npos; ++at) {
+      keys.push_back(text.substr(at + 5, text.find("</Key>", at) - at - 5));
+    }
+    constexpr std::string_view kCommon = "<CommonPrefixes><Prefix>";
+    for (size_t at = 0; (at = text.find(kCommon, at)) != text.npos; ++at) {
+      const size_t begin = at + kCommon.size();
+      keys.push_back(text.substr(begin, text.find("</Prefix>", begin) - begin));
+    }
+    return keys;
+  }
+
+  Site site_{Tree(), {.s3 = {.bucket = "tree"}}, {}};
+};
+
+TEST_F(S3GatewayTest, ListsHaveTheOrderOfKeysAndPages) {
+  const std::vector<std::string> all = KeysOf("&encoding-type=url");
+  EXPECT_THAT(all, testing::ElementsAre("a%20b%3A%20%22%C3%BC%22%26/data.npy",
+                                        "a%20b%3A%20%22%C3%BC%22%26/up.txt", "climb",
+                                        "inner/data.npy", "inner/up.txt", "top.txt"));
+  EXPECT_THAT(
+      KeysOf("&delimiter=/"),
+      testing::ElementsAre("climb", "top.txt", "a b: &quot;\u00fc&quot;&amp;/", "inner/"));
+  EXPECT_THAT(KeysOf("&delimiter=/&prefix=inner/"),
+              testing::ElementsAre("inner/data.npy", "inner/up.txt"));
+  EXPECT_THAT(KeysOf("&prefix=inn&delimiter=/"), testing::ElementsAre("inner/"));
+  EXPECT_THAT(KeysOf("&prefix=inner/u"), testing::ElementsAre("inner/up.txt"));
+  EXPECT_THAT(KeysOf("&start-after=inner/data.npy"),
+              testing::ElementsAre("inner/up.txt", "top.txt"));
+  EXPECT_THAT(KeysOf("&prefix=../"), testing::IsEmpty());
+  EXPECT_THAT(KeysOf("&prefix=none/"), testing::IsEmpty());
+  std::vector<std::string> pages;
+  std::string after;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto page = KeysOf("&encoding-type=url&max-keys=1&continuation-token=" + after);
+    ASSERT_EQ(page.size(), 1U);
+    pages.push_back(page[0]);
+    after = page[0];
+  }
+  EXPECT_EQ(pages, all);
+  EXPECT_THAT(Ask("/tree?list-type=2&max-keys=1").text, HasSubstr("<IsTruncated>true<"));
+}
+
+TEST_F(S3GatewayTest, ObjectsAreFiles) {
+  const HttpReply file = Ask("/tree/inner/data.npy");
+  EXPECT_EQ(file.status, 200U);
+  EXPECT_EQ(file.length, 10U);
+  for (const char* key : {"none", "inner", "inner/", "inner/out.txt"}) {
+    const HttpReply reply = Ask(fmt::format("/tree/{}", key));
+    EXPECT_EQ(reply.status, 404U) << key;
+    EXPECT_THAT(reply.text, HasSubstr("<Code>NoSuchKey</Code>"));
+  }
+  EXPECT_EQ(Ask("/tree", Method::kHead).status, 200U);
+  EXPECT_EQ(Ask("/tree/?list-type=2&max-keys=x").status, 400U);
+  EXPECT_EQ(Ask("/other/").status, 404U);
+}
+
+TEST_F(S3GatewayTest, KeysAreDemanded) {
+  const Site site(Tree(),
+                  {.s3 = {.bucket = "tree", .access_key = "key", .secret_key = "secret"}}, {});
+  HttpRequest request = Get("/tree/top.txt");
+  request.target_as_sent = "/tree/top.txt";
+  const auto refusal = site.Refuse(request);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->status, 403U);
+  EXPECT_THAT(refusal->text, HasSubstr("<Code>AccessDenied</Code>"));
+  EXPECT_FALSE(site.Refuse(Get("/top.txt")));
 }
 
 }  // namespace

@@ -121,5 +121,63 @@ TEST(S3SignatureTest, SecretKeyIsInNoHeader) {
   }
 }
 
+// The request of the manual that asks for a range, as a server gets it.
+bool IsManualRequestSigned(std::string_view path, int64_t now_s, std::string_view secret,
+                           HttpHeaders headers) {
+  const RequestToSign request = {.method = "GET",
+                                 .host = {},
+                                 .path = path,
+                                 .query = {},
+                                 .headers = std::move(headers),
+                                 .body = {}};
+  return IsSignedWith(request,
+                      {.access_key = "AKIAIOSFODNN7EXAMPLE", .secret_key = std::string(secret)},
+                      now_s);
+}
+
+HttpHeaders ManualHeaders() {
+  return {{"host", "examplebucket.s3.amazonaws.com"},
+          {"range", "bytes=0-9"},
+          {"user-agent", "is not signed"},
+          {"x-amz-content-sha256",
+           "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+          {"x-amz-date", "20130524T000000Z"},
+          {"authorization", ManualSignature("/test.txt", "", {{"Range", "bytes=0-9"}})}};
+}
+
+TEST(S3SignatureTest, ServerKnowsTheSignatureOfTheManual) {
+  constexpr std::string_view kSecret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+  constexpr int64_t kMinute = 60;
+  EXPECT_TRUE(IsManualRequestSigned("/test.txt", kManualTime, kSecret, ManualHeaders()));
+  EXPECT_TRUE(
+      IsManualRequestSigned("/test.txt", kManualTime + 14 * kMinute, kSecret, ManualHeaders()));
+  EXPECT_FALSE(
+      IsManualRequestSigned("/test.txt", kManualTime + 16 * kMinute, kSecret, ManualHeaders()));
+  EXPECT_FALSE(IsManualRequestSigned("/text.txt", kManualTime, kSecret, ManualHeaders()));
+  EXPECT_FALSE(IsManualRequestSigned("/test.txt", kManualTime, "other", ManualHeaders()));
+  for (size_t changed = 0; changed < ManualHeaders().size(); ++changed) {
+    HttpHeaders headers = ManualHeaders();
+    const bool is_signed = headers[changed].name == "user-agent";
+    headers[changed].value += '0';
+    EXPECT_EQ(IsManualRequestSigned("/test.txt", kManualTime, kSecret, headers), is_signed)
+        << headers[changed].name;
+    headers.erase(headers.begin() + static_cast<ptrdiff_t>(changed));
+    EXPECT_EQ(IsManualRequestSigned("/test.txt", kManualTime, kSecret, headers), is_signed);
+  }
+}
+
+TEST(S3SignatureTest, OtherTextsAreNoSignatures) {
+  for (const char* text :
+       {"", "AWS4-HMAC-SHA256", "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE",
+        "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/r/s3/aws4_request",
+        "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/r/s3/aws4_request,,=,",
+        "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/r/s3/aws4_request, "
+        "SignedHeaders=, Signature="}) {
+    HttpHeaders headers = ManualHeaders();
+    headers.back().value = text;
+    EXPECT_FALSE(IsManualRequestSigned("/test.txt", kManualTime, "", headers)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::backends::object

@@ -47,5 +47,30 @@ TEST(ConstraintTest, LongConstraintsEnd) {
   EXPECT_FALSE(ParseConstraint(std::string(1 << 20, '[')));
 }
 
+std::vector<Dap4Projection> Dap4ProjectionsOf(std::string_view text) {
+  const auto projections = ParseDap4Constraint(text);
+  EXPECT_TRUE(projections) << text;
+  return projections ? *projections : std::vector<Dap4Projection>();
+}
+
+TEST(Dap4ConstraintTest, ProjectionsHavePathsAndOpenRanges) {
+  EXPECT_THAT(Dap4ProjectionsOf(""), IsEmpty());
+  EXPECT_THAT(Dap4ProjectionsOf("/g/t2m[3][0:2:9][];x[2:][1:3:]"),
+              ElementsAre(Dap4Projection{{"g", "t2m"}, {{3, 1, 3}, {0, 2, 9}, {0, 1, kDapEnd}}},
+                          Dap4Projection{{"x"}, {{2, 1, kDapEnd}, {1, 3, kDapEnd}}}));
+  EXPECT_THAT(Dap4ProjectionsOf(R"(/a\/b\;c\[0]\\.d)"),
+              ElementsAre(Dap4Projection{{R"(a/b;c[0]\.d)"}, {}}));
+}
+
+TEST(Dap4ConstraintTest, OtherTextsAreRefused) {
+  for (const char* text : {";", "/", "/x;", "/x[", "/x[:]", "/x[1:2:3:]", "/x[1:0]", "/x[0]y",
+                           "x=[0:1]", "/s{a}", "/x|x>1", "/x\\", "//x", "/x[0:0:]"}) {
+    EXPECT_FALSE(ParseDap4Constraint(text)) << text;
+  }
+  std::string text = "x";
+  for (size_t i = 0; i < kMostProjections; ++i) text += ";x";
+  EXPECT_FALSE(ParseDap4Constraint(text));
+}
+
 }  // namespace
 }  // namespace ndlfs::fs

@@ -160,7 +160,7 @@ TEST_F(DapTest, NumbersThatNoTypeHoldsAreMissing) {
 TEST_F(DapTest, WrongConstraintsHaveReasons) {
   EXPECT_THAT(Read("data[nothing].dds"), HasSubstr("no variable \"nothing\""));
   EXPECT_THAT(Read("data[t[0]].dods"), HasSubstr("t has 2 dimensions, not 1"));
-  EXPECT_THAT(Read("data[t[0][3]].dods"), HasSubstr("index 3 of x, which has 3"));
+  EXPECT_THAT(Read("data[t[0][3]].dods"), HasSubstr("index 3 of dimension 1, which has 3"));
   EXPECT_THAT(Read("data[t&t>1].dods"), HasSubstr("selections"));
   EXPECT_THAT(Read("data[x.t].dods"), HasSubstr("no variable"));
   for (const char* name : {"data.dd", "dds", "data[.dds", "data].dds", "datax.dds",

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "fs/http/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <iterator>
+
+#include "backends/store/cancellation.h"
+#include "fs/view/base/html_text.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Result;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kMostHits = 500;
+constexpr size_t kMostSearched = 20'000;  // folders
+constexpr size_t kMostEntriesSeen = 500'000;
+constexpr auto kLongest = std::chrono::seconds(5);
+constexpr size_t kMostWords = 16;
+constexpr std::string_view kAttributePrefix = "user.attr.";
+
+std::string SmallLetters(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+std::vector<std::string> WordsOf(std::string_view question) {
+  std::vector<std::string> words;
+  const std::string text = SmallLetters(question);
+  for (size_t begin = 0; begin < text.size() && words.size() < kMostWords;) {
+    const size_t end = std::min(text.find_first_of(" +\t", begin), text.size());
+    if (end > begin) words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+class Searcher {
+ public:
+  explicit Searcher(std::vector<std::string> words) : words_(std::move(words)) {}
+
+  Result<SearchResult> Run(const TreeNodePtr& directory) {
+    folders_.push_back({{}, directory});
+    for (size_t count = 0; !folders_.empty() && !words_.empty(); ++count) {
+      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+      const bool is_enough = result_.hits.size() >= kMostHits || count >= kMostSearched ||
+                             entries_ >= kMostEntriesSeen || Clock::now() - begin_ > kLongest;
+      if (is_enough) {
+        result_.is_complete = false;
+        break;
+      }
+      const Folder folder = std::move(folders_.front());
+      folders_.pop_front();
+      NDLFS_RETURN_IF_ERROR(Look(folder));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Folder {
+    std::vector<std::string> path;
+    TreeNodePtr node;
+  };
+
+  // Folders that cannot be read have no entries.
+  Result<void> Look(const Folder& folder) {
+    const auto reader = folder.node->OpenDirectory();
+    while (reader && entries_ < kMostEntriesSeen && result_.hits.size() < kMostHits) {
+      const auto entry = (*reader)->Next();
+      if (!entry || !*entry) break;
+      ++entries_;
+      if (folder.path.empty() && (*entry)->name == ".ndlfs") continue;
+      std::vector<std::string> path = folder.path;
+      path.push_back((*entry)->name);
+      if (S_ISDIR((*entry)->type)) {
+        AddFolder(folder, std::move(path));
+      } else if (Matches(path.back(), {})) {
+        result_.hits.push_back({std::move(path), false, {}});
+      }
+    }
+    return backends::CancellationScope::Check();
+  }
+
+  void AddFolder(const Folder& outer, std::vector<std::string> path) {
+    const auto node = outer.node->Lookup(path.back());
+    if (!node) return;
+    const auto all = (*node)->GetExtendedAttributes();
+    const ExtendedAttributes attributes = all ? *all : ExtendedAttributes();
+    if (Matches(path.back(), attributes)) {
+      result_.hits.push_back({path, true, FirstMatch(attributes)});
+    }
+    folders_.push_back({std::move(path), *node});
+  }
+
+  // Whether each word is in the name or in one of the attributes.
+  bool Matches(const std::string& name, const ExtendedAttributes& attributes) const {
+    std::string text = SmallLetters(name);
+    for (const auto& [key, value] : attributes) {
+      if (key.starts_with(kAttributePrefix)) {
+        text += '\n' + SmallLetters(key.substr(kAttributePrefix.size())) + '\n' +
+                SmallLetters(value);
+      }
+    }
+    return std::ranges::all_of(
+        words_, [&](const std::string& word) { return text.find(word) != std::string::npos; });
+  }
+
+  std::pair<std::string, std::string> FirstMatch(const ExtendedAttributes& attributes) const {
+    for (const auto& [key, value] : attributes) {
+      if (!key.starts_with(kAttributePrefix)) continue;
+      const std::string name = key.substr(kAttributePrefix.size());
+      const std::string text = SmallLetters(name) + '\n' + SmallLetters(value);
+      for (const std::string& word : words_) {
+        if (text.find(word) != std::string::npos) return {name, value};
+      }
+    }
+    return {};
+  }
+
+  const std::vector<std::string> words_;
+  const Clock::time_point begin_ = Clock::now();
+  std::deque<Folder> folders_;
+  size_t entries_ = 0;
+  SearchResult result_;
+};
+
+}  // namespace
+
+Result<SearchResult> Search(const TreeNodePtr& directory, std::string_view question) {
+  return Searcher(WordsOf(question)).Run(directory);
+}
+
+std::string SearchForm(std::string_view question) {
+  return fmt::format(
+      "<form><input type=\"search\" name=\"q\" value=\"{}\" aria-label=\"Names and "
+      "attributes\" "
+      "placeholder=\"Names and attributes below\"> <button>Search</button></form>\n",
+      HtmlName(question));
+}
+
+std::string SearchAsHtml(const SearchResult& result, std::string_view question) {
+  std::string page = BeginPage(fmt::format("{} - search", question));
+  page += fmt::format("<nav><a href=\"./\">Back to the folder</a></nav>\n<h1>{}</h1>\n{}",
+                      HtmlName(question), SearchForm(question));
+  page += fmt::format("<p class=\"soft\">{} found{}</p>\n<table>\n", result.hits.size(),
+                      result.is_complete ? "" : "; there may be more");
+  for (const SearchHit& hit : result.hits) {
+    std::string link = ".";
+    std::string shown;
+    for (const std::string& name : hit.path) {
+      link += '/' + UrlOfName(name);
+      shown += (shown.empty() ? "" : " / ") + HtmlName(name);
+    }
+    std::string attribute;
+    if (!hit.attribute.first.empty()) {
+      attribute = HtmlName(hit.attribute.first) + ": " + HtmlName(hit.attribute.second);
+    }
+    fmt::format_to(
+        std::back_inserter(page),
+        "<tr><td><a href=\"{0}{1}\">{2}{1}</a></td><td class=\"soft\">{3}</td></tr>\n", link,
+        hit.is_directory ? "/" : "", shown, attribute);
+  }
+  return page + "</table>\n" + EndPage();
+}
+
+}  // namespace ndlfs::fs

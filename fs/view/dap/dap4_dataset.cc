@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/dap/dap4_dataset.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "fs/view/dap/dap_request.h"
+#include "model/path_name.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::hdf5::NewObject;
+using model::Datatype;
+using model::NotFound;
+using model::Result;
+using TypeKind = Datatype::Kind;
+
+// The alignment of `type` in C, if it has no gaps; nullopt if it has some, or if DAP 4 has no
+// such type in a Structure.
+std::optional<size_t> AlignmentOf(const Datatype& type) {
+  if (type.kind() != TypeKind::kCompound) {
+    const bool is_number = type.kind() == TypeKind::kInteger || type.kind() == TypeKind::kFloat;
+    if (!is_number || Dap4TypeName(type).empty()) return std::nullopt;
+    return type.size();
+  }
+  if (!type.is_fixed_size() || type.members().empty()) return std::nullopt;
+  size_t end = 0;
+  size_t alignment = 1;
+  for (const Datatype::Member& member : type.members()) {
+    const auto own = AlignmentOf(member.type);
+    if (!own || member.offset != end || end % *own != 0) return std::nullopt;
+    // float16 is sent as another number.
+    if (member.type.kind() == TypeKind::kFloat && member.type.size() < 4) return std::nullopt;
+    end += member.type.size();
+    alignment = std::max(alignment, *own);
+  }
+  if (end != type.size() || end % alignment != 0) return std::nullopt;
+  return alignment;
+}
+
+// Why there is no such variable; empty if there is.
+std::string_view ProblemOf(const Datatype& type) {
+  switch (type.kind()) {
+    case TypeKind::kCompound:
+      return AlignmentOf(type) ? "" : "DAP 4 shows compounds of numbers without gaps only";
+    case TypeKind::kEnum:
+      return Dap4TypeName(type.base()).empty() ? "no such type in DAP 4" : "";
+    case TypeKind::kOpaque:
+      return type.size() == 0 ? "elements of 0 bytes" : "";
+    default:
+      return Dap4TypeName(type).empty() ? "no such type in DAP 4" : "";
+  }
+}
+
+// The variables of a dataset in the order of a reply: those of a group come before those of the
+// groups in it.
+class Order {
+ public:
+  explicit Order(Dap4Dataset& dataset) : dataset_(dataset) {
+    const auto& objects = dataset.objects();
+    for (uint32_t i = 1; i < objects.size(); ++i) children_[objects[i].parent].push_back(i);
+  }
+  void Find() { FindIn(0); }
+
+ private:
+  void FindIn(uint32_t group) {
+    const auto found = children_.find(group);
+    if (found == children_.end()) return;
+    for (const uint32_t child : found->second) AddVariable(child);
+    for (const uint32_t child : found->second) {
+      if (dataset_.objects()[child].kind == NewObject::Kind::kGroup) FindIn(child);
+    }
+  }
+  void AddVariable(uint32_t number) {
+    const NewObject& object = dataset_.objects()[number];
+    if (object.kind != NewObject::Kind::kDataset) return;
+    const std::string_view problem = ProblemOf(object.type);
+    if (problem.empty()) {
+      dataset_.variables.push_back({.object = number, .shape = object.shape});
+      return;
+    }
+    if (!dataset_.left_out.empty()) dataset_.left_out += '\n';
+    dataset_.left_out += fmt::format("{}: {}", model::OneLine(object.path), problem);
+  }
+
+  Dap4Dataset& dataset_;
+  std::map<uint32_t, std::vector<uint32_t>> children_;
+};
+
+// Finds variables by their names.
+class Finder {
+ public:
+  explicit Finder(const Dap4Dataset& dataset) : dataset_(dataset) {
+    const auto& objects = dataset.objects();
+    for (uint32_t i = 1; i < objects.size(); ++i) {
+      if (objects[i].kind == NewObject::Kind::kGroup) Add(i);
+    }
+    for (size_t i = 0; i < dataset.variables.size(); ++i) {
+      variables_.emplace(KeyOf(dataset.variables[i].object), i);
+    }
+  }
+
+  // The position in Dap4Dataset::variables.
+  std::optional<size_t> Find(const std::vector<std::string>& path) const {
+    uint32_t group = 0;
+    for (size_t i = 0; i + 1 < path.size(); ++i) {
+      const auto found = groups_.find({group, path[i]});
+      if (found == groups_.end()) return std::nullopt;
+      group = found->second;
+    }
+    const auto found = variables_.find({group, path.back()});
+    if (found == variables_.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  using Key = std::pair<uint32_t, std::string>;
+  Key KeyOf(uint32_t number) const {
+    const NewObject& object = dataset_.objects()[number];
+    return {object.parent, std::string(Dap4NameOf(object))};
+  }
+  void Add(uint32_t group) { groups_.emplace(KeyOf(group), group); }
+
+  const Dap4Dataset& dataset_;
+  std::map<Key, uint32_t> groups_;
+  std::map<Key, size_t> variables_;
+};
+
+// Leaves the variables of `projections`. Of projections of the same variable the last counts.
+Result<void> Project(Dap4Dataset& dataset, const std::vector<Dap4Projection>& projections) {
+  const Finder finder(dataset);
+  std::map<size_t, Dap4Variable> chosen;
+  for (const Dap4Projection& projection : projections) {
+    const auto position = finder.Find(projection.path);
+    if (!position) {
+      return NotFound("no variable {}",
+                      model::Quote(fmt::format("/{}", fmt::join(projection.path, "/"))));
+    }
+    Dap4Variable variable = dataset.variables[*position];
+    NDLFS_TRY(Selection selection,
+              SelectElements(projection.path.back(), variable.shape, projection.ranges));
+    variable.shape = ShapeOf(selection);
+    variable.selection = std::move(selection);
+    chosen.insert_or_assign(*position, std::move(variable));
+  }
+  dataset.variables.clear();
+  for (auto& [position, variable] : chosen) dataset.variables.push_back(std::move(variable));
+  return {};
+}
+
+}  // namespace
+
+std::string_view Dap4TypeName(const Datatype& type) {
+  const bool is_signed = type.is_signed();
+  switch (type.kind()) {
+    case TypeKind::kInteger:
+      switch (type.size()) {
+        case 1:
+          return is_signed ? "Int8" : "UInt8";
+        case 2:
+          return is_signed ? "Int16" : "UInt16";
+        case 4:
+          return is_signed ? "Int32" : "UInt32";
+        case 8:
+          return is_signed ? "Int64" : "UInt64";
+        default:
+          return {};
+      }
+    case TypeKind::kFloat:
+      if (type.size() > sizeof(double)) return {};
+      return type.size() == sizeof(double) ? "Float64" : "Float32";
+    case TypeKind::kString:
+      return type.is_fixed_size() ? "Char" : "String";
+    default:
+      return {};
+  }
+}
+
+std::string_view Dap4NameOf(const NewObject& object) {
+  std::string_view name = object.name;
+  const bool is_called_as_a_dimension =
+      object.kind == NewObject::Kind::kDataset && name.starts_with(hdf5::kNoCoordinate);
+  if (is_called_as_a_dimension) name.remove_prefix(hdf5::kNoCoordinate.size());
+  return name;
+}
+
+Result<Dap4Dataset> DescribeDap4(const GroupInput& group,
+                                 const std::vector<Dap4Projection>& projections) {
+  Dap4Dataset out;
+  NDLFS_TRY(out.content, hdf5::MakeContent(group));
+  out.left_out = out.content.file->left_out;
+  Order(out).Find();
+  out.is_whole = projections.empty();
+  if (!out.is_whole) NDLFS_RETURN_IF_ERROR(Project(out, projections));
+  return out;
+}
+
+}  // namespace ndlfs::fs
