@@ -70,6 +70,21 @@ class TiffTest(harness.SourceTestCase):
             with open(os.path.join(self.source, "scene.tif"), "rb") as file:
                 self.assertEqual(copied, file.read())
 
+    def test_tiles_that_are_pictures(self):
+        scene = np.stack([SCENE % 251, SCENE % 241, SCENE % 239]).astype("u1")
+        tiles = ("TILED=YES", "BLOCKXSIZE=16", "BLOCKYSIZE=16")
+        for name, options in (("jpeg", ("COMPRESS=JPEG", "PHOTOMETRIC=YCBCR")), ("webp", ("COMPRESS=WEBP",)),
+                              ("lerc", ("COMPRESS=LERC_ZSTD",))):
+            self.create(name + ".tif", scene, *tiles, *options)
+        with harness.Mount(self.source) as mounted:
+            for name in "jpeg", "webp", "lerc":
+                expected = gdal.Open(os.path.join(self.source, name + ".tif")).ReadAsArray().transpose(1, 2, 0)
+                folder = mounted.join(name + ".tif", "image")
+                np.testing.assert_array_equal(np.load(os.path.join(folder, "data.npy")), expected)
+                copy = gdal.Open(os.path.join(folder, "data.tif"))
+                np.testing.assert_array_equal(copy.ReadAsArray().transpose(1, 2, 0), expected)
+                copy = None  # closes the file
+
     def test_overviews_and_masks(self):
         dataset = self.create("scene.tif", np.stack([SCENE, SCENE + 1, SCENE + 2]), "PHOTOMETRIC=RGB")
         gdal.SetConfigOption("GDAL_TIFF_INTERNAL_MASK", "YES")

@@ -62,6 +62,7 @@ std::string NameOfTag(uint16_t tag) {
       {kTileByteCounts, "TileByteCounts"},
       {kSubIfds, "SubIFDs"},
       {kSampleFormat, "SampleFormat"},
+      {kJpegTables, "JPEGTables"},
       {kYCbCrSubSampling, "YCbCrSubSampling"},
       {kImageDepth, "ImageDepth"},
       {kTileDepth, "TileDepth"},
@@ -73,6 +74,7 @@ std::string NameOfTag(uint16_t tag) {
       {kGeoAsciiParams, "GeoAsciiParams"},
       {kGdalMetadata, "GDAL_METADATA"},
       {kGdalNoData, "GDAL_NODATA"},
+      {kLercParameters, "LercParameters"},
   };
   const auto* found =
       std::ranges::find(kNames, tag, &std::pair<uint16_t, std::string_view>::first);

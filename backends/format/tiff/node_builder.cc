@@ -140,8 +140,8 @@ class Builder {
     plan.units = series.units;
     if (plan.spacing[0]) *plan.spacing[0] *= Ratio(full.width, stack.form.width);
     if (plan.spacing[1]) *plan.spacing[1] *= Ratio(full.length, stack.form.length);
-    std::vector<model::Attribute> attributes = {model::MakeTextAttribute(
-        "PhotometricInterpretation", NameOfPhotometric(stack.form.photometric))};
+    std::vector<model::Attribute> attributes = {
+        model::MakeTextAttribute("PhotometricInterpretation", PhotometricOf(stack.form))};
     AddArray(group, name, plan, stack.error, place, std::move(attributes), {});
   }
 

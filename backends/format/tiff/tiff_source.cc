@@ -9,6 +9,7 @@
 
 #include "backends/base/checked.h"
 #include "backends/codec/factories.h"
+#include "backends/codec/picture/picture.h"
 #include "backends/codec/registry.h"
 #include "backends/format/flat_source.h"
 #include "backends/format/tiff/pixel_codec.h"
@@ -136,7 +137,32 @@ class TiffSource final : public ArraySource {
   const bool is_compressed_;
 };
 
-// The codec of a compression; null for none.
+// How strips or tiles that are pictures are decoded; nullopt for other compressions.
+std::optional<PictureRule> PictureRuleOf(const ImageForm& form) {
+  switch (form.compression) {
+    case kJpeg:
+      return PictureRule{.kind = PictureKind::kJpeg,
+                         .colours = form.becomes_rgb() ? PictureRule::Colours::kFromYCbCr
+                                                       : PictureRule::Colours::kAsStored,
+                         .tables = form.jpeg_tables};
+    case kAperioYCbCr:
+    case kAperio:
+    case kAperioRgb:
+    case kJpeg2000:
+      return PictureRule{.kind = PictureKind::kJpeg2000};
+    case kLerc:
+      return PictureRule{.kind = PictureKind::kLerc, .has_masks = true};
+    case kWebp:
+      return PictureRule{.kind = PictureKind::kWebp};
+    case kJpegXl:
+    case kJpegXlOfDng:
+      return PictureRule{.kind = PictureKind::kJpegXl};
+    default:
+      return std::nullopt;
+  }
+}
+
+// The codec of a compression; null for none, and for pictures.
 Result<std::shared_ptr<const BytesToBytesCodec>> CompressorOf(const ImageForm& form) {
   switch (form.compression) {
     case kNone:
@@ -152,7 +178,14 @@ Result<std::shared_ptr<const BytesToBytesCodec>> CompressorOf(const ImageForm& f
       return MakeBytesCodec("lzma");
     case kZstd:
       return MakeBytesCodec("zstd");
+    case kLerc:
+      if (form.lerc_compression == 1) return MakeBytesCodec("zlib");
+      if (form.lerc_compression == 2) return MakeBytesCodec("zstd");
+      if (form.lerc_compression == 0) return nullptr;
+      return Unsupported("LercParameters: compression {} is not supported",
+                         form.lerc_compression);
     default:
+      if (PictureRuleOf(form)) return nullptr;
       return Unsupported("compression {} ({}) is not supported", form.compression,
                          NameOfCompression(form.compression));
   }
@@ -166,10 +199,15 @@ Result<void> CheckForm(const ImageForm& form) {
     return model::Propagate(std::move(compressor).error());
   }
   constexpr uint64_t kYCbCr = 6;
+  const bool is_picture = PictureRuleOf(form).has_value();
+  if (is_picture && (form.depth > 1 || form.chunk_depth > 1)) {
+    return Unsupported("volumes of pictures ({}) are not supported",
+                       NameOfCompression(form.compression));
+  }
   if (form.depth > 1 && !form.is_tiled) {
     return Unsupported("volumes in strips are not supported");
   }
-  if (form.photometric == kYCbCr && form.samples == 3 &&
+  if (form.photometric == kYCbCr && form.samples == 3 && !form.becomes_rgb() &&
       form.subsampling != std::array<uint64_t, 2>{1, 1}) {
     return Unsupported("colours (YCbCr) in fewer samples than pixels are not supported");
   }
@@ -182,7 +220,8 @@ Result<void> CheckForm(const ImageForm& form) {
                        form.bits);
   }
   // libtiff ignores it, others do not.
-  const bool has_predictor = form.compression != kNone && form.compression != kPackBits;
+  const bool has_predictor =
+      !is_picture && form.compression != kNone && form.compression != kPackBits;
   if (form.predictor != 1 && !has_predictor) {
     return Unsupported("predictor {} with compression {} is not supported", form.predictor,
                        NameOfCompression(form.compression));
@@ -206,6 +245,17 @@ Result<CodecChain> ChainOf(const ImageForm& form, const TiffFile& file, const Da
     NDLFS_TRY(auto bytes, MakeStoredBytes(StoredType(type, file)));
     return CodecChain::Make({type, chunk}, {}, std::move(bytes), {});
   }
+  std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes;
+  if (compressor) bytes_to_bytes.push_back(std::move(compressor));
+  // JPEG has an order of bits of its own.
+  if (form.reverses_bits && form.compression != kJpeg) {
+    bytes_to_bytes.push_back(MakeReverseBits());
+  }
+  if (const auto rule = PictureRuleOf(form)) {
+    const auto layout = form.is_interleaved() ? PictureLayout::kPixels : PictureLayout::kRows;
+    NDLFS_TRY(auto picture, MakePictureCodec(*rule, layout, form.chunk_length));
+    return CodecChain::Make({type, chunk}, {}, std::move(picture), std::move(bytes_to_bytes));
+  }
   PixelForm pixels;
   pixels.bits = form.format == 5 || form.format == 6 ? form.bits / 2 : form.bits;
   pixels.is_interleaved = form.is_interleaved();
@@ -215,9 +265,6 @@ Result<CodecChain> ChainOf(const ImageForm& form, const TiffFile& file, const Da
   // Of a full strip or tile, to which an encoder may have filled up the last one.
   const auto codec = MakePixelCodec(pixels, type);
   pixels.full_bytes = codec->MaxEncodedSize({type, chunk});
-  std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes;
-  if (compressor) bytes_to_bytes.push_back(std::move(compressor));
-  if (form.reverses_bits) bytes_to_bytes.push_back(MakeReverseBits());
   return CodecChain::Make({type, chunk}, {}, MakePixelCodec(pixels, type),
                           std::move(bytes_to_bytes));
 }
