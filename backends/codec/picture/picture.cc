@@ -32,6 +32,7 @@ class PictureCodec final : public ArrayToBytesCodec {
 
   Result<void> Decode(ConstByteSpan encoded, const ChunkForm& form,
                       ByteSpan decoded) const override {
+    if (decoded.empty()) return {};
     PictureForm picture{form.dtype, std::nullopt, most_rows_, 1};
     const size_t rank = form.shape.size();
     switch (layout_) {
