@@ -85,6 +85,10 @@ struct PageChunks {
   ValueList byte_counts;
   // There is no such page: all its samples are absent.
   bool is_absent = false;
+  // Not 0: the page is in another file of the set (PageStack::others, counted from 1), and the
+  // directory of this number there says where its strips or tiles are.
+  uint32_t file = 0;
+  uint64_t directory = 0;
 };
 
 struct Page {

@@ -635,6 +635,74 @@ TEST_F(TiffTest, PicturesThatAreNotWhatTheFieldsSayAreErrors) {
               HasSubstr("LercParameters: expected two numbers"));
 }
 
+// One of the files of a set of two planes along z: 6 pixels, the description of the set, and
+// `change` for the fields.
+std::string FileOfSet(const std::string& pixels, const std::string& second,
+                      const std::function<void(TiffBuilder::Fields&)>& change = nullptr) {
+  std::string ome =
+      "<OME UUID=\"urn:1\"><Image><Pixels DimensionOrder=\"XYZCT\" SizeX=\"3\" SizeY=\"2\""
+      " SizeZ=\"2\" SizeC=\"1\" SizeT=\"1\"><TiffData IFD=\"0\"><UUID FileName=\"a.tif\">urn:1"
+      "</UUID></TiffData><TiffData IFD=\"0\" FirstZ=\"1\"><UUID FileName=\"" +
+      second + "\">urn:2</UUID></TiffData></Pixels></Image></OME>";
+  ome += '\0';
+  TiffBuilder file;
+  auto fields = TiffBuilder::Image(3, 2, 8, file.Data(pixels));
+  // Two strips, whose list does not fit into the directory.
+  const uint64_t offset = fields[273].values.at(0);
+  fields[278] = {4, {1}};
+  fields[273] = {4, {offset, offset + 3}};
+  fields[279] = {4, {3, 3}};
+  fields[270] = {.type = 2, .bytes = ome, .count = ome.size()};
+  if (change) change(fields);
+  file.Directory(fields);
+  return file.file();
+}
+
+TEST_F(TiffTest, PlanesOfOmeMayBeInOtherFiles) {
+  source_->Put("b.tif", FileOfSet("abcdef", "b.tif"));
+  Open(FileOfSet("123456", "b.tif"));
+  EXPECT_THAT(source_->reads(),
+              testing::Each(testing::Field(&test::MemorySource::Read::path, "a.tif")))
+      << "other files are opened when somebody reads their planes";
+  EXPECT_THAT(Dims("/image"), ElementsAre("z", "y", "x"));
+  EXPECT_THAT(Elements("/image"), IsOkAnd("123456abcdef"));
+}
+
+TEST_F(TiffTest, OtherFilesOfASetThatDoNotFitAreErrorsOfTheirPlanes) {
+  const auto error_of = [&](const std::string& other) {
+    source_->Put("b.tif", other);
+    Open(FileOfSet("123456", "b.tif"));
+    return ErrorOf("/image");
+  };
+  const auto error_with = [&](const std::function<void(TiffBuilder::Fields&)>& change) {
+    return error_of(FileOfSet("abcdef", "b.tif", change));
+  };
+  Open(FileOfSet("123456", "b.tif"));
+  EXPECT_THAT(ErrorOf("/image"), HasSubstr("b.tif: there is no such file"));
+  EXPECT_THAT(error_of("no picture"), HasSubstr("b.tif: no header of TIFF"));
+  EXPECT_THAT(error_with([](auto& fields) {
+                fields[262] = {3, {0}};
+              }),
+              HasSubstr("b.tif: directory 0 has another form than the first plane"));
+  EXPECT_THAT(error_with([](auto& fields) {
+                fields[273] = {4, {8}};
+                fields[279] = {4, {3}};
+              }),
+              HasSubstr("the offsets of 1 strips, expected 2"));
+  EXPECT_THAT(error_with([](auto& fields) {
+                fields[273] = {4, {8, 1u << 30}};
+              }),
+              HasSubstr("are not in the file"));
+}
+
+TEST_F(TiffTest, NamesOfOtherFilesAreNoPaths) {
+  for (const char* name : {"../b.tif", "/b.tif", "..", "x\\b.tif"}) {
+    Open(FileOfSet("123456", name));
+    EXPECT_THAT(Elements("/image"), IsOkAnd("123456"));
+    EXPECT_THAT(Load("/image")->notes, ElementsAre(HasSubstr("is no name of a file"))) << name;
+  }
+}
+
 TEST_F(TiffTest, FieldThatIsThereTwiceIsAnError) {
   TiffBuilder file;
   std::string bytes = SmallImage();
