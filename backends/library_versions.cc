@@ -11,6 +11,12 @@
 #include <xxhash.h>
 #include <zlib.h>
 #include <zstd.h>
+#if NDLFS_WITH_JXL
+#include <jxl/decode.h>
+#endif
+#if NDLFS_WITH_LERC
+#include <Lerc_c_api.h>
+#endif
 #if NDLFS_WITH_LIBPNG
 #include <png.h>
 #endif
@@ -23,8 +29,18 @@
 #if NDLFS_WITH_SECCOMP
 #include <seccomp.h>
 #endif
+#if NDLFS_WITH_WEBP
+#include <webp/decode.h>
+#endif
 #if NDLFS_WITH_ZFP
 #include <zfp.h>
+#endif
+#if NDLFS_WITH_JPEG
+// clang-format off: jpeglib.h needs FILE.
+#include <jpeglib.h>
+
+#include <cstdio>
+// clang-format on
 #endif
 
 #include <string_view>
@@ -36,9 +52,10 @@
 namespace ndlfs::backends {
 namespace {
 
-std::string XxhashVersion() {
-  const unsigned version = XXH_versionNumber();
-  return fmt::format("xxhash {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+// "name 1.2.3" of a number whose parts go up to `base`.
+std::string VersionOf(std::string_view name, unsigned version, unsigned base) {
+  return fmt::format("{} {}.{}.{}", name, version / base / base, version / base % base,
+                     version % base);
 }
 
 #if NDLFS_WITH_ZFP
@@ -67,6 +84,17 @@ std::vector<std::string> LibraryVersions() {
         fmt::format("hdf5 {}", hdf5::LibraryVersion()),
 #endif
         fmt::format("libdeflate {}", LIBDEFLATE_VERSION_STRING),  // it has no run-time one
+#if NDLFS_WITH_JPEG
+        // It has no run-time one.
+        fmt::format("libjpeg (API {}, libjpeg-turbo {})", JPEG_LIB_VERSION,
+                    LIBJPEG_TURBO_VERSION_NUMBER),
+#endif
+#if NDLFS_WITH_JXL
+        VersionOf("libjxl", JxlDecoderVersion(), 1000),
+#endif
+#if NDLFS_WITH_LERC
+        VersionOf("liblerc", LERC_VERSION_NUMBER, 100),
+#endif
         fmt::format("liblzf (API {}.{})", LZF_VERSION >> 8, LZF_VERSION & 0xff),
         fmt::format("liblzma {}", lzma_version_string()),
 #if NDLFS_WITH_LIBPNG
@@ -82,7 +110,11 @@ std::vector<std::string> LibraryVersions() {
 #if NDLFS_WITH_OPENJPEG
         fmt::format("openjpeg {}", opj_version()),
 #endif
-        XxhashVersion(),
+#if NDLFS_WITH_WEBP
+        fmt::format("webp {}.{}.{}", WebPGetDecoderVersion() >> 16,
+                    WebPGetDecoderVersion() >> 8 & 0xff, WebPGetDecoderVersion() & 0xff),
+#endif
+        VersionOf("xxhash", XXH_versionNumber(), 100),
 #if NDLFS_WITH_ZFP
         ZfpVersion(),
 #endif

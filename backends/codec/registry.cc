@@ -39,6 +39,32 @@ constexpr CodecFactory kMakeLzo = MakeLzo;
 constexpr CodecFactory kMakeLzo = nullptr;
 #endif
 
+#if NDLFS_WITH_JPEG
+constexpr CodecFactory kMakeJpeg = MakeImagecodecsJpeg;
+#else
+constexpr CodecFactory kMakeJpeg = nullptr;
+#endif
+#if NDLFS_WITH_OPENJPEG
+constexpr CodecFactory kMakeJpeg2k = MakeImagecodecsJpeg2k;
+#else
+constexpr CodecFactory kMakeJpeg2k = nullptr;
+#endif
+#if NDLFS_WITH_JXL
+constexpr CodecFactory kMakeJpegXl = MakeImagecodecsJpegXl;
+#else
+constexpr CodecFactory kMakeJpegXl = nullptr;
+#endif
+#if NDLFS_WITH_LERC
+constexpr CodecFactory kMakeLerc = MakeImagecodecsLerc;
+#else
+constexpr CodecFactory kMakeLerc = nullptr;
+#endif
+#if NDLFS_WITH_WEBP
+constexpr CodecFactory kMakeWebp = MakeImagecodecsWebp;
+#else
+constexpr CodecFactory kMakeWebp = nullptr;
+#endif
+
 constexpr std::array kCodecs = {
     CodecEntry{"", "adler32", "", MakeAdler32},
     CodecEntry{"", "astype", "", MakeAsType},
@@ -65,8 +91,14 @@ constexpr std::array kCodecs = {
     CodecEntry{"gzip", "gzip", "", MakeGzip},
     // Codecs of Python's imagecodecs, which readers of TIFF name in Zarr metadata.
     CodecEntry{"imagecodecs_deflate", "imagecodecs_deflate", "", MakeZlib, ""},
+    CodecEntry{"imagecodecs_jpeg", "imagecodecs_jpeg", "", kMakeJpeg},
+    CodecEntry{"imagecodecs_jpeg2k", "imagecodecs_jpeg2k", "", kMakeJpeg2k},
+    CodecEntry{"imagecodecs_jpeg8", "imagecodecs_jpeg8", "", kMakeJpeg, ""},
+    CodecEntry{"imagecodecs_jpegxl", "imagecodecs_jpegxl", "", kMakeJpegXl},
+    CodecEntry{"imagecodecs_lerc", "imagecodecs_lerc", "", kMakeLerc},
     CodecEntry{"imagecodecs_lzw", "imagecodecs_lzw", "", MakeLzw},
     CodecEntry{"imagecodecs_packbits", "imagecodecs_packbits", "", MakeByteRuns},
+    CodecEntry{"imagecodecs_webp", "imagecodecs_webp", "", kMakeWebp},
     CodecEntry{"imagecodecs_zlib", "imagecodecs_zlib", "", MakeZlib, ""},
     CodecEntry{"imagecodecs_zstd", "imagecodecs_zstd", "", MakeZstd, ""},
     CodecEntry{"", "jenkins_lookup3", "", MakeJenkinsLookup3},

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <iterator>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "fs/http/found_node.h"
 #include "fs/http/listing.h"
 #include "fs/view/base/html_text.h"
+#include "model/cf_time.h"
 #include "model/number_text.h"
 
 namespace ndlfs::fs {
@@ -157,11 +157,9 @@ class KeyList {
 };
 
 std::string IsoTime(int64_t seconds) {
-  std::tm time = {};
-  const auto when = static_cast<std::time_t>(seconds);
-  if (::gmtime_r(&when, &time) == nullptr) return "1970-01-01T00:00:00.000Z";
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.000Z", time.tm_year + 1900,
-                     time.tm_mon + 1, time.tm_mday, time.tm_hour, time.tm_min, time.tm_sec);
+  return model::FormatTime(model::Calendar::kProlepticGregorian,
+                           seconds * model::kNanosecondsOfSecond, 3) +
+         'Z';
 }
 
 std::string WriteList(const std::string& bucket, const ListRequest& request,

@@ -199,6 +199,23 @@ def goldens(prefix):
                 yield name, bytes.fromhex(encoded)
 
 
+def pictures():
+    """Those of the tests of pictures, by name: what picture_fuzz.cc reads, the type in TIFF's words, the samples, and
+    the picture alone."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "backends", "codec", "picture_goldens.h")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    columns, rows = map(int, re.search(r"kPictureWidth = (\d+), kPictureHeight = (\d+)", text).groups())
+    kinds = ["imagecodecs_jpeg", "imagecodecs_jpeg2k", "imagecodecs_jpegxl", "imagecodecs_lerc", "imagecodecs_webp"]
+    types = ["uint8", "uint16", "int16", "float16", "float32", "float64"]
+    for name, codec, kind, samples, encoded in re.findall(
+            r'\{"(\w+)", "(\w+)", "(\w+)", (\d+),\n((?: +"[^"]*"\n?)*)', text):
+        picture = base64.b64decode("".join(re.findall('"([^"]*)"', encoded)))
+        # Samples of pixels, with masks.
+        choice = bytes([kinds.index(codec), types.index(kind), 4 | 1 << 3, rows, columns, int(samples)])
+        yield name, choice + picture, picture
+
+
 def tables():
     columns = {"path": ("text", [f"f{i // 4}" if i % 3 else None for i in range(20)]), "offset": ("i8", list(range(20))),
                "size": ("i4", [-i for i in range(20)]), "raw": ("bool", [i % 2 == 0 for i in range(20)])}
@@ -425,6 +442,12 @@ def make_all(top):
         put(top, "precomputed_fuzz", name, content)
     for name, content in mrc_seeds():
         put(top, "mrc_fuzz", name, content)
+    strips = {7: "JpegGrey", 34712: "Jpeg2000", 34887: "LercBytes", 50002: "JpegXl"}
+    for name, content, picture in pictures():
+        put(top, "picture_fuzz", name, content)
+        for compression in (number for number, golden in strips.items() if golden == name):
+            put(top, "tiff_fuzz", name, tiff_files.image(
+                np.zeros((11, 17), "u1"), 11, lambda strip, picture=picture: picture, t259=(3, [compression])))
     for name, content in tiff_seeds():
         put(top, "tiff_fuzz", name, content)
     for name, content in grib_files():

@@ -70,6 +70,21 @@ class TiffTest(harness.SourceTestCase):
             with open(os.path.join(self.source, "scene.tif"), "rb") as file:
                 self.assertEqual(copied, file.read())
 
+    def test_tiles_that_are_pictures(self):
+        scene = np.stack([SCENE % 251, SCENE % 241, SCENE % 239]).astype("u1")
+        tiles = ("TILED=YES", "BLOCKXSIZE=16", "BLOCKYSIZE=16")
+        for name, options in (("jpeg", ("COMPRESS=JPEG", "PHOTOMETRIC=YCBCR")), ("webp", ("COMPRESS=WEBP",)),
+                              ("lerc", ("COMPRESS=LERC_ZSTD",))):
+            self.create(name + ".tif", scene, *tiles, *options)
+        with harness.Mount(self.source) as mounted:
+            for name in "jpeg", "webp", "lerc":
+                expected = gdal.Open(os.path.join(self.source, name + ".tif")).ReadAsArray().transpose(1, 2, 0)
+                folder = mounted.join(name + ".tif", "image")
+                np.testing.assert_array_equal(np.load(os.path.join(folder, "data.npy")), expected)
+                copy = gdal.Open(os.path.join(folder, "data.tif"))
+                np.testing.assert_array_equal(copy.ReadAsArray().transpose(1, 2, 0), expected)
+                copy = None  # closes the file
+
     def test_overviews_and_masks(self):
         dataset = self.create("scene.tif", np.stack([SCENE, SCENE + 1, SCENE + 2]), "PHOTOMETRIC=RGB")
         gdal.SetConfigOption("GDAL_TIFF_INTERNAL_MASK", "YES")
@@ -105,6 +120,40 @@ class TiffTest(harness.SourceTestCase):
             np.testing.assert_array_equal(np.load(os.path.join(folder, "overviews", "1", "data.npy")),
                                           planes.transpose(1, 0, 2, 3)[..., ::2, ::2])
             np.testing.assert_array_equal(np.load(os.path.join(folder, "x", "data.npy"))[:3], [0, 0.5, 1])
+
+    def test_planes_of_ome_in_two_files(self):
+        planes = np.arange(2 * 3 * 8 * 9, dtype="u1").reshape(2, 3, 8, 9)
+        for file, part in zip("ab", planes):
+            tifffile.imwrite(os.path.join(self.source, file + ".ome.tif"), part, photometric="minisblack", metadata=None,
+                             description=self.set_of_ome(("a.ome.tif", "b.ome.tif"), file))
+        with harness.Mount(self.source) as mounted:
+            for file in "ab":
+                folder = mounted.join(file + ".ome.tif")
+                np.testing.assert_array_equal(np.load(os.path.join(folder, "image", "data.npy")), planes)
+            tifffile.imwrite(os.path.join(self.source, "b.ome.tif"), planes[0] + 100, photometric="minisblack", metadata=None,
+                             description=self.set_of_ome(("a.ome.tif", "b.ome.tif"), "b"))
+            harness.wait_until(lambda: np.load(mounted.join("a.ome.tif", "image", "data.npy"))[1, 0, 0, 0] == 100,
+                               "a change of another file")
+            os.unlink(os.path.join(self.source, "b.ome.tif"))
+            harness.wait_until(lambda: not self.is_readable(mounted.join("a.ome.tif", "image", "data.npy")),
+                               "the loss of another file")
+
+    @staticmethod
+    def is_readable(path):
+        try:
+            np.load(path)
+        except OSError:
+            return False
+        return True
+
+    @staticmethod
+    def set_of_ome(names, uuid):
+        """A description: each file has the three sections of one time."""
+        parts = "".join(f'<TiffData IFD="0" FirstT="{time}" PlaneCount="3"><UUID FileName="{name}">urn:uuid:{name[0]}</UUID>'
+                        "</TiffData>" for time, name in enumerate(names))
+        return (f'<?xml version="1.0"?><OME UUID="urn:uuid:{uuid}"><Image ID="Image:0"><Pixels ID="Pixels:0" '
+                f'DimensionOrder="XYZCT" Type="uint8" SizeX="9" SizeY="8" SizeZ="3" SizeC="1" SizeT="2">{parts}'
+                "</Pixels></Image></OME>")
 
     def test_series_joins_along_the_dates_of_its_names(self):
         for day in 3, 1, 2:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/codec/picture/picture.h"
 #include "backends/codec/registry.h"
 #include "backends/format/precomputed/segmentation_codec.h"
 #include "backends/format/precomputed/shard.h"
@@ -234,6 +235,15 @@ Result<std::shared_ptr<const ArraySource>> MakeChunkSource(std::shared_ptr<const
       return model::BadInput("compressed_segmentation of {}", info.type.keyword());
     }
     elements = MakeSegmentationCodec(scale.block);
+  } else if (scale.encoding == "jpeg") {
+    if (info.type != model::Datatype::Integer(1, false) ||
+        (info.channels != 1 && info.channels != 3)) {
+      return model::BadInput("jpeg of {} channels of {}", info.channels, info.type.keyword());
+    }
+    NDLFS_TRY(elements, MakePictureCodec({.kind = PictureKind::kJpeg},
+                                         info.channels == 3 ? PictureLayout::kChannelsOfVolume
+                                                            : PictureLayout::kVolume,
+                                         0));
   } else {
     return model::Unsupported("encoding {} is not supported", model::Quote(scale.encoding));
   }

@@ -62,6 +62,7 @@ std::string NameOfTag(uint16_t tag) {
       {kTileByteCounts, "TileByteCounts"},
       {kSubIfds, "SubIFDs"},
       {kSampleFormat, "SampleFormat"},
+      {kJpegTables, "JPEGTables"},
       {kYCbCrSubSampling, "YCbCrSubSampling"},
       {kImageDepth, "ImageDepth"},
       {kTileDepth, "TileDepth"},
@@ -73,6 +74,7 @@ std::string NameOfTag(uint16_t tag) {
       {kGeoAsciiParams, "GeoAsciiParams"},
       {kGdalMetadata, "GDAL_METADATA"},
       {kGdalNoData, "GDAL_NODATA"},
+      {kLercParameters, "LercParameters"},
   };
   const auto* found =
       std::ranges::find(kNames, tag, &std::pair<uint16_t, std::string_view>::first);
@@ -108,8 +110,7 @@ Result<TiffReader> TiffReader::Open(std::shared_ptr<const Store> store) {
   TiffReader reader(std::move(store));
   NDLFS_TRY(auto value, reader.store_->Get("", kHeadBytes, {.range = {0, kHeadBytes}}));
   if (!value) return model::NotFound("there is no such file");
-  reader.size_ = value->info.size;
-  reader.modified_ns_ = value->info.modified_ns;
+  reader.info_ = value->info;
   reader.head_ = std::make_shared<const Bytes>(std::move(value->bytes));
   NDLFS_RETURN_IF_ERROR(reader.ReadHeader());
   return reader;
@@ -139,8 +140,9 @@ Result<void> TiffReader::ReadHeader() {
 
 Result<ConstByteSpan> TiffReader::Peek(uint64_t position, uint64_t size) {
   const auto end = CheckedAdd(position, size);
-  if (!end || *end > size_) {
-    return Corrupt("{} bytes at {} are not in the file, which has {}", size, position, size_);
+  if (!end || *end > info_.size) {
+    return Corrupt("{} bytes at {} are not in the file, which has {}", size, position,
+                   info_.size);
   }
   if (*end <= head_->size()) return head_->span().subspan(position, size);
   const bool is_in_window = position >= window_begin_ &&
@@ -148,7 +150,7 @@ Result<ConstByteSpan> TiffReader::Peek(uint64_t position, uint64_t size) {
                             size <= window_.size() - (position - window_begin_);
   if (!is_in_window) {
     const uint64_t window = store_->looks_are_requests() ? kRemoteWindow : kLocalWindow;
-    Bytes bytes(std::min(std::max(size, window), size_ - position));
+    Bytes bytes(std::min(std::max(size, window), info_.size - position));
     NDLFS_TRY(const auto count, store_->ReadInto("", position, bytes.span()));
     if (count.value_or(0) != bytes.size()) return model::HasChanged("the file");
     window_ = std::move(bytes);

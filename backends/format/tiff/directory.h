@@ -53,8 +53,10 @@ class TiffReader {
   model::ByteOrder order() const { return order_; }
   bool is_big() const { return is_big_; }  // BigTIFF
   uint64_t first_directory() const { return first_; }
-  uint64_t file_size() const { return size_; }
-  int64_t modified_ns() const { return modified_ns_; }
+  uint64_t file_size() const { return info_.size; }
+  int64_t modified_ns() const { return info_.modified_ns; }
+  // Of the file when it was opened.
+  const ValueInfo& info() const { return info_; }
 
   // The first bytes of the file.
   const std::shared_ptr<const Bytes>& head() const { return head_; }
@@ -87,8 +89,7 @@ class TiffReader {
   model::ByteOrder order_ = model::ByteOrder::kLittle;
   bool is_big_ = false;
   uint64_t first_ = 0;
-  uint64_t size_ = 0;
-  int64_t modified_ns_ = 0;
+  ValueInfo info_;
   // How many more bytes of values may be read: many fields may share the same large ones.
   uint64_t bytes_left_ = uint64_t{64} << 20;
 };

@@ -222,8 +222,7 @@ Result<std::vector<Attribute>> AttributesOfFields(TiffReader& reader,
                                                   const ImageForm& form) {
   std::vector<Attribute> made;
   model::AttributeRoom room;
-  made.push_back(model::MakeTextAttribute("PhotometricInterpretation",
-                                          NameOfPhotometric(form.photometric)));
+  made.push_back(model::MakeTextAttribute("PhotometricInterpretation", PhotometricOf(form)));
   for (const auto& [tag, name] : kTexts) {
     const Field* field = directory.Find(tag);
     if (field == nullptr) continue;

@@ -21,6 +21,7 @@ using model::Unsupported;
 // Samples of a pixel: the type of the field has no more.
 constexpr uint64_t kMostSamples = 65535;
 constexpr uint64_t kMostMetadata = uint64_t{4} << 20;
+constexpr uint64_t kMostTables = uint64_t{64} << 10;
 
 struct Name {
   uint64_t number;
@@ -108,6 +109,15 @@ Result<void> ReadEncoding(TiffReader& reader, const Directory& directory, ImageF
     if (factors.size() != 2) return BadInput("YCbCrSubSampling: expected two numbers");
     form.subsampling = {factors[0], factors[1]};
   }
+  if (const Field* field = directory.Find(kJpegTables); field && form.compression == kJpeg) {
+    NDLFS_TRY(form.jpeg_tables, reader.Text(*field, kMostTables));
+  }
+  if (const Field* field = directory.Find(kLercParameters);
+      field && form.compression == kLerc) {
+    NDLFS_TRY(const auto parameters, reader.Integers(*field, 2));
+    if (parameters.size() != 2) return BadInput("LercParameters: expected two numbers");
+    form.lerc_compression = parameters[1];
+  }
   return {};
 }
 
@@ -159,7 +169,7 @@ std::string NameOfCompression(uint64_t compression) {
       {4, "CCITT fax 4"},
       {kLzw, "LZW"},
       {6, "JPEG of TIFF 6.0"},
-      {7, "JPEG"},
+      {kJpeg, "JPEG"},
       {kAdobeDeflate, "deflate"},
       {9, "JBIG"},
       {10, "JBIG"},
@@ -169,33 +179,34 @@ std::string NameOfCompression(uint64_t compression) {
       {32809, "ThunderScan"},
       {32909, "Pixar"},
       {kDeflate, "deflate"},
-      {33003, "JPEG 2000"},
-      {33004, "JPEG 2000"},
-      {33005, "JPEG 2000"},
+      {kAperioYCbCr, "JPEG 2000"},
+      {kAperio, "JPEG 2000"},
+      {kAperioRgb, "JPEG 2000"},
       {34661, "JBIG"},
       {34676, "SGI LogLuv"},
       {34677, "SGI LogLuv"},
-      {34712, "JPEG 2000"},
-      {34887, "LERC"},
+      {kJpeg2000, "JPEG 2000"},
+      {kLerc, "LERC"},
       {34892, "lossy JPEG"},
       {kLzma, "LZMA"},
       {34934, "JPEG XR"},
       {kZstd, "Zstandard"},
-      {50001, "WebP"},
-      {50002, "JPEG XL"},
-      {52546, "JPEG XL"},
+      {kWebp, "WebP"},
+      {kJpegXl, "JPEG XL"},
+      {kJpegXlOfDng, "JPEG XL"},
   };
   return NameIn(kNames, compression);
 }
 
-std::string NameOfPhotometric(uint64_t photometric) {
+std::string PhotometricOf(const ImageForm& form) {
   static constexpr Name kNames[] = {
       {0, "WhiteIsZero"}, {1, "BlackIsZero"},   {2, "RGB"},       {3, "Palette"},
       {4, "Mask"},        {5, "CMYK"},          {6, "YCbCr"},     {8, "CIELab"},
       {9, "ICCLab"},      {10, "ITULab"},       {32803, "CFA"},   {32844, "LogL"},
       {32845, "LogLuv"},  {34892, "LinearRaw"}, {51177, "Depth"},
   };
-  return NameIn(kNames, photometric);
+  constexpr uint64_t kRgb = 2;
+  return NameIn(kNames, form.becomes_rgb() ? kRgb : form.photometric);
 }
 
 Result<Page> ReadPage(TiffReader& reader, const Directory& directory) {

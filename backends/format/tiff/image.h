@@ -20,11 +20,21 @@ namespace ndlfs::backends::tiff {
 enum Compression : uint16_t {
   kNone = 1,
   kLzw = 5,
+  kJpeg = 7,
   kAdobeDeflate = 8,
   kPackBits = 32773,
   kDeflate = 32946,
+  // JPEG 2000 of Aperio's microscopes: YCbCr, of any colours, RGB.
+  kAperioYCbCr = 33003,
+  kAperio = 33004,
+  kAperioRgb = 33005,
+  kJpeg2000 = 34712,
+  kLerc = 34887,
   kLzma = 34925,
   kZstd = 50000,
+  kWebp = 50001,
+  kJpegXl = 50002,
+  kJpegXlOfDng = 52546,
 };
 
 // Pages whose forms are equal are stored in the same way, and can be one array.
@@ -45,13 +55,20 @@ struct ImageForm {
   uint64_t photometric = 1;
   bool reverses_bits = false;  // FillOrder 2
   std::array<uint64_t, 2> subsampling = {2, 2};
-  std::string no_data;   // GDAL_NODATA
-  std::string metadata;  // GDAL_METADATA: XML
+  std::string jpeg_tables;        // JPEGTables: what all strips or tiles share
+  uint64_t lerc_compression = 0;  // around LERC: 0 none, 1 deflate, 2 Zstandard
+  std::string no_data;            // GDAL_NODATA
+  std::string metadata;           // GDAL_METADATA: XML
   std::optional<Place> place;
 
   bool operator==(const ImageForm&) const = default;
   // Whether the samples of a pixel follow each other.
   bool is_interleaved() const { return samples > 1 && !is_planar; }
+  // Whether colours are stored as YCbCr, and become RGB when they are decoded.
+  bool becomes_rgb() const {
+    constexpr uint64_t kYCbCr = 6;
+    return compression == kJpeg && photometric == kYCbCr && samples == 3 && is_interleaved();
+  }
 };
 
 // A list of integers in the file.
@@ -68,6 +85,10 @@ struct PageChunks {
   ValueList byte_counts;
   // There is no such page: all its samples are absent.
   bool is_absent = false;
+  // Not 0: the page is in another file of the set (PageStack::others, counted from 1), and the
+  // directory of this number there says where its strips or tiles are.
+  uint32_t file = 0;
+  uint64_t directory = 0;
 };
 
 struct Page {
@@ -88,7 +109,7 @@ model::Result<model::Datatype> TypeOf(const ImageForm& form);
 
 // "LZW", "JPEG", or "number 12345".
 std::string NameOfCompression(uint64_t compression);
-// "RGB", or "number 12345".
-std::string NameOfPhotometric(uint64_t photometric);
+// "RGB", or "number 12345": what the decoded samples are.
+std::string PhotometricOf(const ImageForm& form);
 
 }  // namespace ndlfs::backends::tiff

@@ -45,8 +45,9 @@ Place Scaled(const Place& place, const ImageForm& full, const ImageForm& form) {
 
 class Builder {
  public:
-  Builder(TiffReader& reader, const OpenOptions& options)
+  Builder(TiffReader& reader, const OpenFileOf& open_other, const OpenOptions& options)
       : reader_(reader),
+        open_other_(open_other),
         options_(options),
         file_{reader.store(), reader.head(), reader.file_size(), reader.order()} {}
 
@@ -64,6 +65,9 @@ class Builder {
       attributes.push_back(model::MakeTextAttribute("coordinates", "time"));
     }
     Plan plan = PlanOfPages(picture.full, series.dims);
+    for (const std::string& name : series.others) {
+      plan.stack.others.push_back(open_other_(name));
+    }
     plan.is_contiguous = series.is_contiguous;
     plan.spacing = series.spacing;
     plan.units = series.units;
@@ -140,8 +144,8 @@ class Builder {
     plan.units = series.units;
     if (plan.spacing[0]) *plan.spacing[0] *= Ratio(full.width, stack.form.width);
     if (plan.spacing[1]) *plan.spacing[1] *= Ratio(full.length, stack.form.length);
-    std::vector<model::Attribute> attributes = {model::MakeTextAttribute(
-        "PhotometricInterpretation", NameOfPhotometric(stack.form.photometric))};
+    std::vector<model::Attribute> attributes = {
+        model::MakeTextAttribute("PhotometricInterpretation", PhotometricOf(stack.form))};
     AddArray(group, name, plan, stack.error, place, std::move(attributes), {});
   }
 
@@ -282,6 +286,7 @@ class Builder {
   }
 
   TiffReader& reader_;
+  const OpenFileOf& open_other_;
   const OpenOptions& options_;
   const TiffFile file_;
   Nodes nodes_;
@@ -296,8 +301,9 @@ class Builder {
 }  // namespace
 
 Result<Nodes> MakeNodes(TiffReader& reader, const std::vector<Series>& series,
-                        std::string_view file_name, const OpenOptions& options) {
-  Builder builder(reader, options);
+                        std::string_view file_name, const OpenFileOf& open_other,
+                        const OpenOptions& options) {
+  Builder builder(reader, open_other, options);
   builder.AddGroup("/");
   NDLFS_TRY(const auto fields,
             AttributesOfFields(reader, series.front().picture.directory, {}));

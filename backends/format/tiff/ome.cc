@@ -48,6 +48,7 @@ class OmeReader {
     const OmeAttributes attributes(element);
     if (element.path == "OME/Image/Pixels/TiffData/UUID") {
       uuid_ = element.text;
+      file_name_ = attributes.Text("FileName").value_or("");
     } else if (element.path == "OME/Image/Pixels/TiffData") {
       return AddData(attributes);
     } else if (element.path == "OME/Image/Pixels/Channel") {
@@ -80,6 +81,7 @@ class OmeReader {
     data.c = c.value_or(0);
     data.t = t.value_or(0);
     data.uuid = std::exchange(uuid_, {});
+    data.file_name = std::exchange(file_name_, {});
     if (image_.data.size() == kMostPlanes) return model::Limit("OME: too many planes");
     image_.data.push_back(std::move(data));
     return {};
@@ -112,7 +114,7 @@ class OmeReader {
 
   OmeFile file_;
   OmeImage image_;
-  std::string uuid_;
+  std::string uuid_, file_name_;  // of the TiffData that is read
 };
 
 }  // namespace
@@ -131,13 +133,14 @@ Result<OmeFile> ReadOme(const std::string& description) {
   return std::move(reader).Take();
 }
 
-Result<std::vector<std::optional<uint64_t>>> PlanesOf(const OmeImage& image,
+Result<std::vector<std::optional<OmePlane>>> PlanesOf(const OmeImage& image,
                                                       uint64_t channels) {
   const auto count = CheckedProduct(std::array{image.t, channels, image.z});
   if (!count || *count > kMostPlanes) return model::Limit("OME: too many planes");
-  std::vector<std::optional<uint64_t>> planes(*count);
+  std::vector<std::optional<OmePlane>> planes(*count);
   uint64_t left = 2 * kMostPlanes;  // so many may be named, some of them twice
-  for (const OmeTiffData& data : image.data) {
+  for (size_t number = 0; number < image.data.size(); ++number) {
+    const OmeTiffData& data = image.data[number];
     if (data.z >= image.z || data.c >= channels || data.t >= image.t) {
       return BadInput("OME: the plane ({}, {}, {}) is outside of the image", data.t, data.c,
                       data.z);
@@ -148,7 +151,8 @@ Result<std::vector<std::optional<uint64_t>>> PlanesOf(const OmeImage& image,
     const std::array<uint64_t, 3> sizes = {image.z, channels, image.t};
     for (uint64_t i = 0; i < run; ++i) {
       if (left-- == 0) return model::Limit("OME: too many planes");
-      planes[(at[2] * channels + at[1]) * image.z + at[0]] = data.directory + i;
+      planes[(at[2] * channels + at[1]) * image.z + at[0]] =
+          OmePlane{data.directory + i, number};
       // The next plane: the first dimension in the order is the fastest.
       size_t d = 2;
       for (; d < 5; ++d) {

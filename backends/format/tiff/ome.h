@@ -22,6 +22,13 @@ struct OmeTiffData {
   std::optional<uint64_t> count;  // of planes; nullopt: one, or all if nothing says where
   bool has_directory = false;
   std::string uuid;  // of the file; empty: this one
+  std::string file_name;
+};
+
+// A plane: a directory in the file of a TiffData.
+struct OmePlane {
+  uint64_t directory = 0;
+  size_t data = 0;  // in OmeImage::data
 };
 
 struct OmeImage {
@@ -46,10 +53,10 @@ bool IsOme(const std::string& description);
 // kBadInput for other XML, and for sizes and orders that cannot be.
 model::Result<OmeFile> ReadOme(const std::string& description);
 
-// The directory of each plane, in C order of (t, c, z); nullopt for those that no TiffData
+// Each plane, in C order of (t, c, z); nullopt for those that no TiffData
 // names. `channels`: how many there are, each of which may be several samples of a pixel.
 // kLimit for more planes than files have, kBadInput for planes outside of the image.
-model::Result<std::vector<std::optional<uint64_t>>> PlanesOf(const OmeImage& image,
+model::Result<std::vector<std::optional<OmePlane>>> PlanesOf(const OmeImage& image,
                                                              uint64_t channels);
 
 }  // namespace ndlfs::backends::tiff

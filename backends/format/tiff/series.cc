@@ -17,6 +17,13 @@ using model::Result;
 
 constexpr uint64_t kMostDescription = uint64_t{16} << 20;
 constexpr size_t kMostOmePages = 500'000;
+constexpr size_t kMostOmeFiles = 4096;
+
+// No path: files of a set lie in one folder.
+bool IsFileName(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
+}
 
 Series SeriesOf(Picture picture) {
   Series series;
@@ -66,26 +73,51 @@ bool HaveSameLevels(const std::vector<Stack>& a, const std::vector<Stack>& b) {
                             [](const Stack& x, const Stack& y) { return x.form == y.form; });
 }
 
-// Adds page `i` of `from` to `to`; an absent one if `from` is null.
-void AddPage(const Stack* from, size_t i, Stack& to) {
-  PageChunks absent;
-  absent.is_absent = true;
-  to.pages.push_back(from != nullptr ? from->pages[i] : absent);
+// Which file of a set planes are in.
+class OmeFiles {
+ public:
+  OmeFiles(std::string_view uuid, std::string_view file_name)
+      : uuid_(uuid), file_name_(file_name) {}
+
+  // 0 for this file; others are counted from 1.
+  Result<uint32_t> NumberOf(const OmeTiffData& data) {
+    if (data.uuid.empty() || data.uuid == uuid_ || data.file_name == file_name_) return 0;
+    const std::string& name = data.file_name;
+    if (name.empty()) return BadInput("OME: the file {} has no name", model::Quote(data.uuid));
+    if (!IsFileName(name)) {
+      return BadInput("OME: FileName: {} is no name of a file", model::Quote(name));
+    }
+    const auto [found, is_new] =
+        numbers_.emplace(name, static_cast<uint32_t>(others_.size() + 1));
+    if (is_new) others_.push_back(name);
+    if (others_.size() > kMostOmeFiles) return model::Limit("OME: too many files");
+    return found->second;
+  }
+  std::vector<std::string> Take() && { return std::move(others_); }
+
+ private:
+  const std::string_view uuid_, file_name_;
+  std::map<std::string, uint32_t, std::less<>> numbers_;
+  std::vector<std::string> others_;
+};
+
+// The page of this file that the first plane of an image here is.
+Result<const std::pair<size_t, size_t>*> FirstPage(const OmeImage& image, OmeFiles& files,
+                                                   const PageFinder& finder) {
+  std::optional<uint64_t> first;
+  for (const OmeTiffData& data : image.data) {
+    NDLFS_TRY(const uint32_t file, files.NumberOf(data));
+    if (file == 0 && !first) first = data.directory;
+  }
+  if (!first && !image.data.empty()) {
+    return model::Unsupported("OME: all planes are in other files");
+  }
+  const auto* place = finder.Find(first.value_or(0));
+  if (place == nullptr) return BadInput("OME: there is no directory {}", first.value_or(0));
+  return place;
 }
 
-// The series of one image of OME. `used`: which pictures it has pages of.
-Result<Series> SeriesOfOme(const OmeImage& image, const std::string& uuid,
-                           const PageFinder& finder, std::vector<bool>& used) {
-  for (const OmeTiffData& data : image.data) {
-    if (!data.uuid.empty() && data.uuid != uuid) {
-      return model::Unsupported("OME: planes are in other files");
-    }
-  }
-  const uint64_t first = image.data.empty() ? 0 : image.data.front().directory;
-  const auto* place = finder.Find(first);
-  if (place == nullptr) return BadInput("OME: there is no directory {}", first);
-  const Picture& base = finder.picture(place->first);
-  const ImageForm& form = base.full.form;
+Result<uint64_t> ChannelsOf(const OmeImage& image, const ImageForm& form) {
   if (form.width != image.x || form.length != image.y) {
     return BadInput("OME: planes of {} x {}, but pages of {} x {}", image.x, image.y,
                     form.width, form.length);
@@ -93,33 +125,86 @@ Result<Series> SeriesOfOme(const OmeImage& image, const std::string& uuid,
   if (image.c % form.samples != 0) {
     return BadInput("OME: {} channels of {} samples", image.c, form.samples);
   }
-  const uint64_t channels = image.c / form.samples;
-  NDLFS_TRY(const auto planes, PlanesOf(image, channels));
-  Series series;
-  series.picture.directory = base.directory;
-  series.picture.full.form = form;
-  series.picture.full.error = base.full.error;
-  series.picture.overviews.resize(base.overviews.size());
-  bool has_levels = true;
-  for (const auto& plane : planes) {
-    const auto* found = plane ? finder.Find(*plane) : nullptr;
-    if (plane && found == nullptr) return BadInput("OME: there is no directory {}", *plane);
-    const Picture* from = found != nullptr ? &finder.picture(found->first) : nullptr;
-    const size_t i = found != nullptr ? found->second : 0;
-    if (from != nullptr) {
-      if (!(from->full.form == form)) return BadInput("OME: planes of two forms");
-      used[found->first] = true;
-      has_levels = has_levels && HaveSameLevels(from->overviews, base.overviews);
-    }
-    AddPage(from != nullptr ? &from->full : nullptr, i, series.picture.full);
-    for (size_t level = 0; has_levels && level < base.overviews.size(); ++level) {
-      Stack& to = series.picture.overviews[level];
-      to.form = base.overviews[level].form;
-      to.error = base.overviews[level].error;
-      AddPage(from != nullptr ? &from->overviews[level] : nullptr, i, to);
+  return image.c / form.samples;
+}
+
+// Puts the pages of an image together.
+class OmeStack {
+ public:
+  OmeStack(const Picture& base, const PageFinder& finder, std::vector<bool>& used)
+      : base_(base), finder_(finder), used_(used) {
+    made_.directory = base.directory;
+    made_.full.form = base.full.form;
+    made_.full.error = base.full.error;
+    for (const Stack& level : base.overviews) {
+      made_.overviews.push_back({level.form, {}, level.error});
     }
   }
-  if (!has_levels) series.picture.overviews.clear();
+
+  void AddAbsent() {
+    PageChunks absent;
+    absent.is_absent = true;
+    AddEverywhere(absent);
+  }
+  // A directory of another file, of which nobody knows yet whether it has overviews.
+  void AddOther(uint32_t file, uint64_t directory) {
+    PageChunks other;
+    other.file = file;
+    other.directory = directory;
+    made_.full.pages.push_back(other);
+    made_.overviews.clear();
+  }
+  Result<void> Add(uint64_t directory) {
+    const auto* found = finder_.Find(directory);
+    if (found == nullptr) return BadInput("OME: there is no directory {}", directory);
+    const Picture& from = finder_.picture(found->first);
+    if (!(from.full.form == base_.full.form)) return BadInput("OME: planes of two forms");
+    used_[found->first] = true;
+    if (!HaveSameLevels(from.overviews, base_.overviews)) made_.overviews.clear();
+    made_.full.pages.push_back(from.full.pages[found->second]);
+    for (size_t level = 0; level < made_.overviews.size(); ++level) {
+      made_.overviews[level].pages.push_back(from.overviews[level].pages[found->second]);
+    }
+    return {};
+  }
+
+  Picture Take() && { return std::move(made_); }
+
+ private:
+  void AddEverywhere(const PageChunks& page) {
+    made_.full.pages.push_back(page);
+    for (Stack& level : made_.overviews) level.pages.push_back(page);
+  }
+
+  const Picture& base_;
+  const PageFinder& finder_;
+  std::vector<bool>& used_;
+  Picture made_;
+};
+
+// The series of one image of OME. `used`: which pictures it has pages of.
+Result<Series> SeriesOfOme(const OmeImage& image, OmeFiles files, const PageFinder& finder,
+                           std::vector<bool>& used) {
+  NDLFS_TRY(const auto* place, FirstPage(image, files, finder));
+  const Picture& base = finder.picture(place->first);
+  NDLFS_TRY(const uint64_t channels, ChannelsOf(image, base.full.form));
+  NDLFS_TRY(const auto planes, PlanesOf(image, channels));
+  OmeStack stack(base, finder, used);
+  for (const auto& plane : planes) {
+    if (!plane) {
+      stack.AddAbsent();
+      continue;
+    }
+    NDLFS_TRY(const uint32_t file, files.NumberOf(image.data[plane->data]));
+    if (file == 0) {
+      NDLFS_RETURN_IF_ERROR(stack.Add(plane->directory));
+    } else {
+      stack.AddOther(file, plane->directory);
+    }
+  }
+  Series series;
+  series.picture = std::move(stack).Take();
+  series.others = std::move(files).Take();
   for (const auto& [name, size] :
        {std::pair{"t", image.t}, std::pair{"c", channels}, std::pair{"z", image.z}}) {
     if (size > 1) series.dims.push_back({name, size});
@@ -150,14 +235,15 @@ void AddNames(const OmeImage& image, Series& series) {
 }
 
 Result<std::vector<Series>> SeriesOfFile(const OmeFile& file,
-                                         const std::vector<Picture>& pictures) {
+                                         const std::vector<Picture>& pictures,
+                                         std::string_view file_name) {
   if (file.images.empty()) return BadInput("OME: there is no image");
   const PageFinder finder(pictures);
   std::vector<bool> used(pictures.size());
   std::vector<Series> made;
   size_t planes = 0;
   for (const OmeImage& image : file.images) {
-    NDLFS_TRY(auto series, SeriesOfOme(image, file.uuid, finder, used));
+    NDLFS_TRY(auto series, SeriesOfOme(image, OmeFiles(file.uuid, file_name), finder, used));
     planes += series.picture.full.pages.size();
     if (planes > kMostOmePages) return model::Limit("OME: too many planes");
     AddNames(image, series);
@@ -171,7 +257,8 @@ Result<std::vector<Series>> SeriesOfFile(const OmeFile& file,
 
 }  // namespace
 
-Result<std::vector<Series>> MakeSeries(TiffReader& reader, std::vector<Picture> pictures) {
+Result<std::vector<Series>> MakeSeries(TiffReader& reader, std::vector<Picture> pictures,
+                                       std::string_view file_name) {
   std::string description;
   if (const Field* field = pictures.front().directory.Find(kImageDescription)) {
     auto text = reader.Text(*field, kMostDescription);
@@ -181,7 +268,7 @@ Result<std::vector<Series>> MakeSeries(TiffReader& reader, std::vector<Picture> 
   std::string note;
   if (IsOme(description)) {
     const auto file = ReadOme(description);
-    auto made = file ? SeriesOfFile(*file, pictures)
+    auto made = file ? SeriesOfFile(*file, pictures, file_name)
                      : Result<std::vector<Series>>(model::Propagate(file.error()));
     if (made) return made;
     note = made.error().message() + "; the pages are shown in their order";

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/format/tiff/pictures.h"
@@ -22,6 +23,8 @@ struct Series {
   std::vector<PageDimension> dims;
   // All pages follow the only one of the picture, without directories.
   bool is_contiguous = false;
+  // Names of files with pages in addition to this one (PageChunks::file), below its folder.
+  std::vector<std::string> others;
   // What the description says in addition.
   std::vector<model::Attribute> attributes;
   // The distance of pixels along x, y and z, and its unit.
@@ -31,8 +34,9 @@ struct Series {
 };
 
 // Uses the description of ImageJ or OME, if there is one that fits; without it, pages are along
-// the dimension "page". Fails only if the file cannot be read.
-model::Result<std::vector<Series>> MakeSeries(TiffReader& reader,
-                                              std::vector<Picture> pictures);
+// the dimension "page". `file_name`: of the file, as a set of files names it. Fails only if the
+// file cannot be read.
+model::Result<std::vector<Series>> MakeSeries(TiffReader& reader, std::vector<Picture> pictures,
+                                              std::string_view file_name);
 
 }  // namespace ndlfs::backends::tiff

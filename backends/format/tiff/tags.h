@@ -34,6 +34,7 @@ enum Tag : uint16_t {
   kSubIfds = 330,
   kExtraSamples = 338,
   kSampleFormat = 339,
+  kJpegTables = 347,
   kYCbCrSubSampling = 530,
   kImageDepth = 32997,
   kTileDepth = 32998,
@@ -45,6 +46,7 @@ enum Tag : uint16_t {
   kGeoAsciiParams = 34737,
   kGdalMetadata = 42112,
   kGdalNoData = 42113,
+  kLercParameters = 50674,
 };
 
 }  // namespace ndlfs::backends::tiff

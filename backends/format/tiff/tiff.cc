@@ -4,15 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backends/format/tiff/node_builder.h"
 #include "backends/format/tiff/pictures.h"
 #include "backends/format/tiff/series.h"
 #include "backends/store/file_name.h"
+#include "backends/store/source.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends {
@@ -23,8 +24,14 @@ using model::Result;
 // Everything is known when the file is opened; another version of it is opened again.
 class TiffHierarchy final : public Hierarchy {
  public:
-  TiffHierarchy(std::shared_ptr<const Store> store, tiff::Nodes nodes, uint64_t held)
-      : store_(std::move(store)), nodes_(std::move(nodes)), held_(held) {}
+  // `others`: the other files of a set.
+  TiffHierarchy(std::shared_ptr<const Store> store,
+                std::vector<std::shared_ptr<const Store>> others, tiff::Nodes nodes,
+                uint64_t held)
+      : store_(std::move(store)),
+        others_(std::move(others)),
+        nodes_(std::move(nodes)),
+        held_(held) {}
 
   std::string_view format() const override { return "TIFF"; }
 
@@ -50,13 +57,22 @@ class TiffHierarchy final : public Hierarchy {
 
   Result<uint64_t> Version(std::string_view) const override {
     NDLFS_TRY(const auto stamp, store_->Stat(""), store_->Describe(""));
-    return HashVersions(std::array{stamp});
+    std::vector<std::optional<ValueInfo>> stamps = {stamp};
+    // Behind a server, a change of another file is found when its pages are read.
+    if (!store_->looks_are_requests()) {
+      for (const auto& other : others_) {
+        NDLFS_TRY(const auto of_other, other->Stat(""), other->Describe(""));
+        stamps.push_back(of_other);
+      }
+    }
+    return HashVersions(stamps);
   }
 
   uint64_t held_bytes() const override { return held_; }
 
  private:
   const std::shared_ptr<const Store> store_;
+  const std::vector<std::shared_ptr<const Store>> others_;
   const tiff::Nodes nodes_;
   const uint64_t held_;
 };
@@ -108,16 +124,23 @@ class Tiff final : public Format {
       const size_t stacks = 1 + picture.overviews.size() + picture.masks.size();
       held += 4096 + picture.full.pages.size() * stacks * sizeof(tiff::PageChunks);
     }
-    NDLFS_TRY(const auto series, tiff::MakeSeries(reader, std::move(pictures.pictures)), where);
-    NDLFS_TRY(auto nodes,
-              tiff::MakeNodes(reader, series, path.substr(path.rfind('/') + 1), options),
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    const std::string name = path.substr(folder.size());
+    std::vector<std::shared_ptr<const Store>> others;
+    const auto open_other = [&](const std::string& other) {
+      others.push_back(source->OpenFile(folder + other, Follow::kYes));
+      return others.back();
+    };
+    NDLFS_TRY(const auto series, tiff::MakeSeries(reader, std::move(pictures.pictures), name),
               where);
+    NDLFS_TRY(auto nodes, tiff::MakeNodes(reader, series, name, open_other, options), where);
     if (problem) {
       auto root = std::make_shared<Node>(*nodes.at("/"));
       root->error = problem;
       nodes["/"] = std::move(root);
     }
-    return std::make_shared<TiffHierarchy>(std::move(store), std::move(nodes), held);
+    return std::make_shared<TiffHierarchy>(std::move(store), std::move(others),
+                                           std::move(nodes), held);
   }
 };
 

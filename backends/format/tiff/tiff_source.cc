@@ -9,6 +9,7 @@
 
 #include "backends/base/checked.h"
 #include "backends/codec/factories.h"
+#include "backends/codec/picture/picture.h"
 #include "backends/codec/registry.h"
 #include "backends/format/flat_source.h"
 #include "backends/format/tiff/pixel_codec.h"
@@ -33,49 +34,89 @@ uint64_t Count(const std::vector<PageDimension>& dims) {
   return count;
 }
 
-// Where the strips or tiles of pages are.
-class ChunkLists {
- public:
-  ChunkLists(TiffFile file, std::vector<PageChunks> pages)
-      : file_(std::move(file)), pages_(std::move(pages)) {}
+// A part of a file, which begins at a multiple of kSlotBytes and overlaps the next one.
+Result<Bytes> LoadSlot(const TiffFile& file, uint64_t slot) {
+  const uint64_t begin = slot * kSlotBytes;
+  const uint64_t size = std::min(kSlotBytes + kLargestValue, file.size - begin);
+  NDLFS_TRY(auto value,
+            file.store->Get("", size, {.range = {begin, size}, .if_match = file.generation}));
+  if (!value || value->bytes.size() != size) return model::HasChanged("the file");
+  return std::move(value->bytes);
+}
 
-  const TiffFile& file() const { return file_; }
-  const std::vector<PageChunks>& pages() const { return pages_; }
-
-  // The value `i` of a list. `load_slot` returns a part of the file, which begins at a multiple
-  // of kSlotBytes and overlaps the next one.
-  template <typename LoadSlot>
-  Result<uint64_t> Value(const ValueList& list, uint64_t i, const LoadSlot& load_slot) const {
-    if (list.count == 1) return list.first;
-    const uint64_t at = list.position + i * list.size;
-    if (at + list.size <= file_.head->size()) {
-      return LoadUnsigned(file_.head->data() + at, list.size, file_.order);
-    }
-    NDLFS_TRY(const std::shared_ptr<const Bytes> slot, load_slot(at / kSlotBytes));
-    if (at % kSlotBytes + list.size > slot->size()) return model::HasChanged("the file");
-    return LoadUnsigned(slot->data() + at % kSlotBytes, list.size, file_.order);
+// The value `i` of a list in a file. `load_slot` returns what LoadSlot() does.
+template <typename LoadSlotOf>
+Result<uint64_t> ValueIn(const TiffFile& file, const ValueList& list, uint64_t i,
+                         const LoadSlotOf& load_slot) {
+  if (list.count == 1) return list.first;
+  const uint64_t at = list.position + i * list.size;
+  if (file.head && at + list.size <= file.head->size()) {
+    return LoadUnsigned(file.head->data() + at, list.size, file.order);
   }
+  NDLFS_TRY(const std::shared_ptr<const Bytes> slot, load_slot(at / kSlotBytes));
+  if (at % kSlotBytes + list.size > slot->size()) return model::HasChanged("the file");
+  return LoadUnsigned(slot->data() + at % kSlotBytes, list.size, file.order);
+}
 
-  Result<Bytes> LoadSlot(uint64_t slot) const {
-    const uint64_t begin = slot * kSlotBytes;
-    Bytes bytes(std::min(kSlotBytes + kLargestValue, file_.size - begin));
-    NDLFS_TRY(const auto count, file_.store->ReadInto("", begin, bytes.span()));
-    if (count.value_or(0) != bytes.size()) return model::HasChanged("the file");
-    return bytes;
-  }
-
- private:
-  const TiffFile file_;
-  const std::vector<PageChunks> pages_;
+// A page of another file, as it was found there.
+struct FoundPage {
+  TiffFile file;
+  PageChunks chunks;
+  uint64_t held_bytes() const { return sizeof(FoundPage); }
 };
+
+// Fails unless a page has lists of so many strips or tiles.
+Result<void> CheckLists(const ImageForm& form, const PageChunks& page, uint64_t needed) {
+  const std::string_view chunks = form.is_tiled ? "tiles" : "strips";
+  if (page.offsets.count < needed) {
+    return Corrupt("the offsets of {} {}, expected {}", page.offsets.count, chunks, needed);
+  }
+  if (page.byte_counts.count < needed && form.compression != kNone) {
+    return Corrupt("the sizes of {} {}, expected {}", page.byte_counts.count, chunks, needed);
+  }
+  return {};
+}
+
+// The strips or tiles of a page.
+uint64_t ChunksOfPage(const ChunkGrid& grid, const PageStack& stack) {
+  uint64_t count = 1;
+  for (size_t d = stack.dims.size(); d < grid.rank(); ++d) count *= grid.counts()[d];
+  return count;
+}
+
+struct PageAndInfo {
+  FoundPage page;
+  ValueInfo info;  // of the file
+};
+
+// Reads the page that `wanted` names in a file of its own.
+Result<PageAndInfo> FindPage(const std::shared_ptr<const Store>& store, const ImageForm& form,
+                             model::ByteOrder order, const PageChunks& wanted) {
+  NDLFS_TRY(auto reader, TiffReader::Open(store));
+  uint64_t at = reader.first_directory();
+  for (uint64_t n = 0;; ++n) {
+    // A chain that leads back is as long as anybody asks for.
+    if (at == 0) return Corrupt("there is no directory {}", wanted.directory);
+    NDLFS_TRY(const auto directory, reader.ReadDirectory(at));
+    if (n < wanted.directory) {
+      at = directory.next;
+      continue;
+    }
+    NDLFS_TRY(const auto page, ReadPage(reader, directory));
+    if (page.error) return model::Propagate(*page.error);
+    if (!(page.form == form) || reader.order() != order) {
+      return Corrupt("directory {} has another form than the first plane", wanted.directory);
+    }
+    const ValueInfo& info = reader.info();
+    return PageAndInfo{{{store, nullptr, info.size, order, info.generation}, page.chunks},
+                       info};
+  }
+}
 
 class TiffSource final : public ArraySource {
  public:
-  TiffSource(ChunkLists lists, ArraySpec spec, size_t page_dims, bool is_compressed)
-      : lists_(std::move(lists)),
-        spec_(std::move(spec)),
-        page_dims_(page_dims),
-        is_compressed_(is_compressed) {}
+  TiffSource(TiffFile file, PageStack stack, ArraySpec spec)
+      : file_(std::move(file)), stack_(std::move(stack)), spec_(std::move(spec)) {}
 
   const ArraySpec& spec() const override { return spec_; }
 
@@ -83,19 +124,33 @@ class TiffSource final : public ArraySource {
                                IndexCache& indexes) const override {
     uint64_t page = 0, chunk = 0;
     for (size_t d = 0; d < index.size(); ++d) {
-      uint64_t& number = d < page_dims_ ? page : chunk;
+      uint64_t& number = d < stack_.dims.size() ? page : chunk;
       number = number * spec_.grid.counts()[d] + index[d];
     }
-    const PageChunks& chunks = lists_.pages()[page];
+    const PageChunks& chunks = stack_.pages[page];
     if (chunks.is_absent) return ChunkLocation::Absent();
+    if (chunks.file == 0) return LocateIn(file_, chunks, chunk, index, indexes);
+    const auto& store = stack_.others[chunks.file - 1];
+    NDLFS_TRY(const auto found, OtherPage(page, indexes), store->Describe(""));
+    return LocateIn(found->file, found->chunks, chunk, index, indexes);
+  }
+
+ private:
+  // Slots of an IndexCache: parts of this file, then of others, then pages of others.
+  static constexpr unsigned kFileShift = 48;
+  static constexpr uint64_t kPageSlots = uint64_t{1} << 63;
+
+  Result<ChunkLocation> LocateIn(const TiffFile& file, const PageChunks& chunks, uint64_t chunk,
+                                 std::span<const uint64_t> index, IndexCache& indexes) const {
+    const uint64_t first_slot = uint64_t{chunks.file} << kFileShift;
     const auto load_slot = [&](uint64_t slot) {
-      return indexes.GetOrLoad(id(), slot, [&] { return lists_.LoadSlot(slot); });
+      return indexes.GetOrLoad(id(), first_slot + slot, [&] { return LoadSlot(file, slot); });
     };
-    NDLFS_TRY(const uint64_t offset, lists_.Value(chunks.offsets, chunk, load_slot));
+    NDLFS_TRY(const uint64_t offset, ValueIn(file, chunks.offsets, chunk, load_slot));
     uint64_t stored = 0;
     const bool has_count = chunk < chunks.byte_counts.count;
     if (has_count) {
-      NDLFS_TRY(stored, lists_.Value(chunks.byte_counts, chunk, load_slot));
+      NDLFS_TRY(stored, ValueIn(file, chunks.byte_counts, chunk, load_slot));
     }
     // Both are 0 where a writer has left out a strip or tile.
     if (offset == 0 && stored == 0) return ChunkLocation::Absent();
@@ -103,23 +158,38 @@ class TiffSource final : public ArraySource {
     NDLFS_TRY(const uint64_t size, SizeOf(index, has_count, stored));
     if (offset < kHeaderBytes) return Corrupt("its offset {} is in the header", offset);
     const auto end = CheckedAdd(offset, size);
-    if (!end || *end > lists_.file().size) {
+    if (!end || *end > file.size) {
       return Corrupt("{} bytes at {} are not in the file, which has {}", size, offset,
-                     lists_.file().size);
+                     file.size);
     }
     ChunkLocation location;
-    location.store = lists_.file().store;
+    location.store = file.store;
     location.pieces = {{offset, size}};
+    location.if_match = file.generation;
     location.must_exist = true;
     return location;
   }
 
- private:
+  Result<std::shared_ptr<const FoundPage>> OtherPage(uint64_t page, IndexCache& indexes) const {
+    using Found = std::shared_ptr<const FoundPage>;
+    const PageChunks& wanted = stack_.pages[page];
+    const auto& store = stack_.others[wanted.file - 1];
+    const auto load = [&]() -> Result<Found> {
+      NDLFS_TRY(auto found, FindPage(store, stack_.form, file_.order, wanted));
+      NDLFS_RETURN_IF_ERROR(
+          CheckLists(stack_.form, found.page.chunks, ChunksOfPage(spec_.grid, stack_)));
+      NDLFS_RETURN_IF_ERROR(indexes.DidRead(store, "", found.info));
+      found.page.chunks.file = wanted.file;
+      return std::make_shared<const FoundPage>(std::move(found.page));
+    };
+    return indexes.GetOrLoad<FoundPage>(id(), kPageSlots | page, load);
+  }
+
   // The bytes to read. The size of uncompressed samples is known; they may be followed by
   // others.
   Result<uint64_t> SizeOf(std::span<const uint64_t> index, bool has_count,
                           uint64_t stored) const {
-    if (is_compressed_) return stored;
+    if (stack_.form.compression != kNone) return stored;
     const auto shape = spec_.grid.ChunkShape(index);
     const uint64_t needed =
         spec_.codecs.ExactEncodedSize(shape).value_or(spec_.codecs.MaxEncodedSize(shape));
@@ -130,13 +200,37 @@ class TiffSource final : public ArraySource {
     return stored;
   }
 
-  const ChunkLists lists_;
+  const TiffFile file_;
+  const PageStack stack_;
   const ArraySpec spec_;
-  const size_t page_dims_;
-  const bool is_compressed_;
 };
 
-// The codec of a compression; null for none.
+// How strips or tiles that are pictures are decoded; nullopt for other compressions.
+std::optional<PictureRule> PictureRuleOf(const ImageForm& form) {
+  switch (form.compression) {
+    case kJpeg:
+      return PictureRule{.kind = PictureKind::kJpeg,
+                         .colours = form.becomes_rgb() ? PictureRule::Colours::kFromYCbCr
+                                                       : PictureRule::Colours::kAsStored,
+                         .tables = form.jpeg_tables};
+    case kAperioYCbCr:
+    case kAperio:
+    case kAperioRgb:
+    case kJpeg2000:
+      return PictureRule{.kind = PictureKind::kJpeg2000};
+    case kLerc:
+      return PictureRule{.kind = PictureKind::kLerc, .has_masks = true};
+    case kWebp:
+      return PictureRule{.kind = PictureKind::kWebp};
+    case kJpegXl:
+    case kJpegXlOfDng:
+      return PictureRule{.kind = PictureKind::kJpegXl};
+    default:
+      return std::nullopt;
+  }
+}
+
+// The codec of a compression; null for none, and for pictures.
 Result<std::shared_ptr<const BytesToBytesCodec>> CompressorOf(const ImageForm& form) {
   switch (form.compression) {
     case kNone:
@@ -152,7 +246,14 @@ Result<std::shared_ptr<const BytesToBytesCodec>> CompressorOf(const ImageForm& f
       return MakeBytesCodec("lzma");
     case kZstd:
       return MakeBytesCodec("zstd");
+    case kLerc:
+      if (form.lerc_compression == 1) return MakeBytesCodec("zlib");
+      if (form.lerc_compression == 2) return MakeBytesCodec("zstd");
+      if (form.lerc_compression == 0) return nullptr;
+      return Unsupported("LercParameters: compression {} is not supported",
+                         form.lerc_compression);
     default:
+      if (PictureRuleOf(form)) return nullptr;
       return Unsupported("compression {} ({}) is not supported", form.compression,
                          NameOfCompression(form.compression));
   }
@@ -166,10 +267,15 @@ Result<void> CheckForm(const ImageForm& form) {
     return model::Propagate(std::move(compressor).error());
   }
   constexpr uint64_t kYCbCr = 6;
+  const bool is_picture = PictureRuleOf(form).has_value();
+  if (is_picture && (form.depth > 1 || form.chunk_depth > 1)) {
+    return Unsupported("volumes of pictures ({}) are not supported",
+                       NameOfCompression(form.compression));
+  }
   if (form.depth > 1 && !form.is_tiled) {
     return Unsupported("volumes in strips are not supported");
   }
-  if (form.photometric == kYCbCr && form.samples == 3 &&
+  if (form.photometric == kYCbCr && form.samples == 3 && !form.becomes_rgb() &&
       form.subsampling != std::array<uint64_t, 2>{1, 1}) {
     return Unsupported("colours (YCbCr) in fewer samples than pixels are not supported");
   }
@@ -182,7 +288,8 @@ Result<void> CheckForm(const ImageForm& form) {
                        form.bits);
   }
   // libtiff ignores it, others do not.
-  const bool has_predictor = form.compression != kNone && form.compression != kPackBits;
+  const bool has_predictor =
+      !is_picture && form.compression != kNone && form.compression != kPackBits;
   if (form.predictor != 1 && !has_predictor) {
     return Unsupported("predictor {} with compression {} is not supported", form.predictor,
                        NameOfCompression(form.compression));
@@ -206,6 +313,17 @@ Result<CodecChain> ChainOf(const ImageForm& form, const TiffFile& file, const Da
     NDLFS_TRY(auto bytes, MakeStoredBytes(StoredType(type, file)));
     return CodecChain::Make({type, chunk}, {}, std::move(bytes), {});
   }
+  std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes;
+  if (compressor) bytes_to_bytes.push_back(std::move(compressor));
+  // JPEG has an order of bits of its own.
+  if (form.reverses_bits && form.compression != kJpeg) {
+    bytes_to_bytes.push_back(MakeReverseBits());
+  }
+  if (const auto rule = PictureRuleOf(form)) {
+    const auto layout = form.is_interleaved() ? PictureLayout::kPixels : PictureLayout::kRows;
+    NDLFS_TRY(auto picture, MakePictureCodec(*rule, layout, form.chunk_length));
+    return CodecChain::Make({type, chunk}, {}, std::move(picture), std::move(bytes_to_bytes));
+  }
   PixelForm pixels;
   pixels.bits = form.format == 5 || form.format == 6 ? form.bits / 2 : form.bits;
   pixels.is_interleaved = form.is_interleaved();
@@ -215,9 +333,6 @@ Result<CodecChain> ChainOf(const ImageForm& form, const TiffFile& file, const Da
   // Of a full strip or tile, to which an encoder may have filled up the last one.
   const auto codec = MakePixelCodec(pixels, type);
   pixels.full_bytes = codec->MaxEncodedSize({type, chunk});
-  std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes;
-  if (compressor) bytes_to_bytes.push_back(std::move(compressor));
-  if (form.reverses_bits) bytes_to_bytes.push_back(MakeReverseBits());
   return CodecChain::Make({type, chunk}, {}, MakePixelCodec(pixels, type),
                           std::move(bytes_to_bytes));
 }
@@ -233,29 +348,24 @@ std::vector<uint64_t> ChunkOf(const PageStack& stack) {
   return chunk;
 }
 
-Result<void> CheckLists(const PageStack& stack, const ChunkGrid& grid) {
-  uint64_t needed = 1;
-  for (size_t d = stack.dims.size(); d < grid.rank(); ++d) needed *= grid.counts()[d];
-  const std::string_view chunks = stack.form.is_tiled ? "tiles" : "strips";
+// Pages of other files are checked when they are found.
+Result<void> CheckPages(const PageStack& stack, const ChunkGrid& grid) {
+  const uint64_t needed = ChunksOfPage(grid, stack);
   for (const PageChunks& page : stack.pages) {
-    if (page.is_absent) continue;
-    if (page.offsets.count < needed) {
-      return Corrupt("the offsets of {} {}, expected {}", page.offsets.count, chunks, needed);
-    }
-    if (page.byte_counts.count < needed && stack.form.compression != kNone) {
-      return Corrupt("the sizes of {} {}, expected {}", page.byte_counts.count, chunks, needed);
-    }
+    if (page.is_absent || page.file != 0) continue;
+    NDLFS_RETURN_IF_ERROR(CheckLists(stack.form, page, needed));
   }
   return {};
 }
 
 // Where the elements begin, if they follow each other through the whole file: a page of strips
 // without gaps. nullopt if they do not, or if it would take long to find out.
-Result<std::optional<uint64_t>> BeginWithoutGaps(const ChunkLists& lists, const ImageForm& form,
+Result<std::optional<uint64_t>> BeginWithoutGaps(const TiffFile& file, const PageStack& stack,
                                                  const ChunkGrid& grid, size_t item_size) {
-  if (!IsPlain(form) || form.is_tiled || lists.pages().size() != 1) return std::nullopt;
-  const PageChunks& page = lists.pages()[0];
-  if (page.is_absent) return std::nullopt;
+  const ImageForm& form = stack.form;
+  if (!IsPlain(form) || form.is_tiled || stack.pages.size() != 1) return std::nullopt;
+  const PageChunks& page = stack.pages[0];
+  if (page.is_absent || page.file != 0) return std::nullopt;
   uint64_t count = 1;
   for (const uint64_t n : grid.counts()) count *= n;
   if (count > kMostLookedThrough) return std::nullopt;
@@ -263,28 +373,28 @@ Result<std::optional<uint64_t>> BeginWithoutGaps(const ChunkLists& lists, const 
   std::optional<uint64_t> last_slot;
   const auto load_slot = [&](uint64_t slot) -> Result<std::shared_ptr<const Bytes>> {
     if (last_slot != slot) {
-      NDLFS_TRY(Bytes bytes, lists.LoadSlot(slot));
+      NDLFS_TRY(Bytes bytes, LoadSlot(file, slot));
       last = std::make_shared<const Bytes>(std::move(bytes));
       last_slot = slot;
     }
     return last;
   };
-  NDLFS_TRY(const uint64_t begin, lists.Value(page.offsets, 0, load_slot));
+  NDLFS_TRY(const uint64_t begin, ValueIn(file, page.offsets, 0, load_slot));
   const uint64_t rows = grid.counts()[form.is_planar ? 1 : 0];
   const uint64_t row_bytes =
       form.width * item_size * (form.is_interleaved() ? form.samples : 1);
   uint64_t expected = begin;
   for (uint64_t i = 0; i < count; ++i) {
-    NDLFS_TRY(const uint64_t offset, lists.Value(page.offsets, i, load_slot));
+    NDLFS_TRY(const uint64_t offset, ValueIn(file, page.offsets, i, load_slot));
     if (offset != expected || offset < kHeaderBytes) return std::nullopt;
     const uint64_t bytes = row_bytes * grid.Extent(form.is_planar ? 1 : 0, i % rows);
     if (i < page.byte_counts.count) {
-      NDLFS_TRY(const uint64_t stored, lists.Value(page.byte_counts, i, load_slot));
+      NDLFS_TRY(const uint64_t stored, ValueIn(file, page.byte_counts, i, load_slot));
       if (stored < bytes) return std::nullopt;
     }
     expected += bytes;
   }
-  if (expected > lists.file().size) return std::nullopt;
+  if (expected > file.size) return std::nullopt;
   return begin;
 }
 
@@ -328,10 +438,8 @@ Result<std::shared_ptr<const ArraySource>> MakeTiffSource(const TiffFile& file, 
   const auto edge = stack.form.is_tiled ? ChunkGrid::Edge::kFull : ChunkGrid::Edge::kCropped;
   const std::vector<uint64_t> chunk = ChunkOf(stack);
   NDLFS_TRY(spec.grid, ChunkGrid::Regular(spec.shape, chunk, edge));
-  NDLFS_RETURN_IF_ERROR(CheckLists(stack, spec.grid));
-  ChunkLists lists(file, std::move(stack.pages));
-  NDLFS_TRY(const auto begin,
-            BeginWithoutGaps(lists, stack.form, spec.grid, spec.dtype.size()));
+  NDLFS_RETURN_IF_ERROR(CheckPages(stack, spec.grid));
+  NDLFS_TRY(const auto begin, BeginWithoutGaps(file, stack, spec.grid, spec.dtype.size()));
   if (begin) {
     FlatLayout layout;
     layout.store = file.store;
@@ -347,8 +455,7 @@ Result<std::shared_ptr<const ArraySource>> MakeTiffSource(const TiffFile& file, 
                         max_chunk_size);
   }
   NDLFS_TRY(spec.codecs, ChainOf(stack.form, file, spec.dtype, spec.grid.max_chunk_shape()));
-  return std::make_shared<TiffSource>(std::move(lists), std::move(spec), stack.dims.size(),
-                                      stack.form.compression != kNone);
+  return std::make_shared<TiffSource>(file, std::move(stack), std::move(spec));
 }
 
 Result<std::shared_ptr<const ArraySource>> MakeContiguousSource(const TiffFile& file,
@@ -359,14 +466,13 @@ Result<std::shared_ptr<const ArraySource>> MakeContiguousSource(const TiffFile& 
     return Unsupported("a stack in one directory that is compressed or tiled");
   }
   NDLFS_TRY(const Datatype type, TypeOf(stack.form));
-  const ChunkLists lists(file, stack.pages);
   if (stack.pages[0].offsets.count == 0) return Corrupt("there are no offsets");
   NDLFS_TRY(const uint64_t begin,
-            lists.Value(stack.pages[0].offsets, 0,
-                        [&](uint64_t slot) -> Result<std::shared_ptr<const Bytes>> {
-                          NDLFS_TRY(Bytes bytes, lists.LoadSlot(slot));
-                          return std::make_shared<const Bytes>(std::move(bytes));
-                        }));
+            ValueIn(file, stack.pages[0].offsets, 0,
+                    [&](uint64_t slot) -> Result<std::shared_ptr<const Bytes>> {
+                      NDLFS_TRY(Bytes bytes, LoadSlot(file, slot));
+                      return std::make_shared<const Bytes>(std::move(bytes));
+                    }));
   if (begin < kHeaderBytes) return Corrupt("its offset {} is in the header", begin);
   FlatLayout layout;
   layout.store = file.store;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct PageStack {
   std::vector<PageDimension> dims;
   // In C order of `dims`; one page if there are none.
   std::vector<PageChunks> pages;
+  // Files that have pages, in addition to the one that was opened.
+  std::vector<std::shared_ptr<const Store>> others;
 };
 
 // The file that has the pages.
@@ -32,6 +35,9 @@ struct TiffFile {
   std::shared_ptr<const Bytes> head;  // its first bytes
   uint64_t size = 0;
   model::ByteOrder order = model::ByteOrder::kLittle;
+  // If set, all reads are about this version. Another version of the file that was opened makes
+  // another store, but those of other files may come and go.
+  std::optional<Generation> generation = std::nullopt;
 };
 
 // The names of the dimensions, the slowest first: those of the pages, then "band" (samples that

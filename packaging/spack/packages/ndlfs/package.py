@@ -22,13 +22,17 @@ class Ndlfs(CMakePackage):
     variant("hdf5", default=True, description="Read HDF5 and netCDF-4 files")
     variant("http", default=True, description="Read stores behind http, https and s3")
     variant("jemalloc", default=True, description="Use jemalloc for memory")
+    variant("jpeg", default=True, description="Read pictures in JPEG")
+    variant("jxl", default=True, description="Read pictures in JPEG XL")
+    variant("lerc", default=True, description="Read pictures in LERC")
     variant("libpng", default=True, description="Read GRIB messages packed as PNG")
     variant("lzo", default=True, description="Read HDF5 chunks compressed with LZO (GPL)")
-    variant("openjpeg", default=True, description="Read GRIB messages packed as JPEG 2000")
+    variant("openjpeg", default=True, description="Read pictures and GRIB messages in JPEG 2000")
     variant("png", default=True, description="Show pictures of arrays")
     variant("seccomp", default=True, when="+hdf5", description="Refuse system calls that libhdf5 does not need")
     variant("snappy", default=True, description="Read tables of Parquet compressed with snappy")
     variant("szip", default=True, description="Read chunks compressed with szip or CCSDS")
+    variant("webp", default=True, description="Read pictures in WebP")
     variant("zfp", default=True, description="Read chunks compressed with zfp")
 
     depends_on("c", type="build")
@@ -62,10 +66,14 @@ class Ndlfs(CMakePackage):
     depends_on("libseccomp@2.5:", when="+seccomp")
     depends_on("jemalloc@5.3:", when="+jemalloc")
     depends_on("libaec", when="+szip")
+    depends_on("libjpeg-turbo@2.1:", when="+jpeg")
+    depends_on("libjxl@0.7:", when="+jxl")
+    depends_on("liblerc", when="+lerc")
     depends_on("libpng@1.6:", when="+libpng")
     depends_on("lzo", when="+lzo")
     depends_on("openjpeg@2.5:", when="+openjpeg")
     depends_on("snappy", when="+snappy")
+    depends_on("libwebp@1.2:", when="+webp")
     depends_on("zfp", when="+zfp")
 
     conflicts("platform=darwin", msg="ndlfs needs Linux")
@@ -76,8 +84,9 @@ class Ndlfs(CMakePackage):
     build_targets = ["ndlfs"]
 
     def cmake_args(self):
-        options = {"HDF5": "hdf5", "HTTP": "http", "JEMALLOC": "jemalloc", "LIBPNG": "libpng", "LZO": "lzo",
+        options = {"HDF5": "hdf5", "HTTP": "http", "JEMALLOC": "jemalloc", "JPEG": "jpeg", "JXL": "jxl",
+                   "LERC": "lerc", "LIBPNG": "libpng", "LZO": "lzo",
                    "OPENJPEG": "openjpeg", "PNG": "png", "SECCOMP": "seccomp", "SNAPPY": "snappy", "SZIP": "szip",
-                   "ZFP": "zfp"}
+                   "WEBP": "webp", "ZFP": "zfp"}
         return [self.define_from_variant(f"NDLFS_WITH_{option}", variant) for option, variant in options.items()] + [
             self.define("NDLFS_BUILD_TESTS", False), self.define("NDLFS_UNITY", True)]

@@ -10,8 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "backends/codec/picture/picture.h"
 #include "backends/format/precomputed/segmentation_codec.h"
 #include "backends/format/precomputed/shard.h"
+#include "model/base64.h"
+#include "tests/backends/codec/picture_goldens.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/read_array.h"
 #include "tests/support/result.h"
@@ -108,6 +111,26 @@ TEST_F(PrecomputedTest, FilesMayBeCompressed) {
   EXPECT_EQ(gzip->skip_codecs, 0u);
 }
 
+TEST_F(PrecomputedTest, ChunksMayBePictures) {
+  if (!HasPictures(PictureKind::kJpeg)) GTEST_SKIP() << "not built in";
+  const auto decoded = [](const char* text) {
+    const auto bytes = model::DecodeBase64(text).value();
+    return std::string(AsText(bytes));
+  };
+  for (const PictureGolden& golden : kPictureGoldens) {
+    if (golden.test_name != std::string_view("JpegGrey")) continue;
+    // 11 sections of 17 x 1 voxels.
+    std::string info = InfoOf("", "uint8", "jpeg");
+    info.replace(info.find("[3, 2, 1]"), 9, "[17, 1, 11]");
+    info.replace(info.find("[2, 2, 1]"), 9, "[17, 2, 11]");
+    Put("8_8_8/0-17_0-1_0-11", decoded(golden.picture));
+    Open(info);
+    EXPECT_THAT(Elements(), IsOkAnd(decoded(golden.elements)));
+    Put("8_8_8/0-17_0-1_0-11", "no picture");
+    EXPECT_THAT(Elements(), IsError(ErrorCode::kCorrupt, HasSubstr("a JPEG picture")));
+  }
+}
+
 // Shards.
 
 TEST(PrecomputedShardTest, MortonCodesLeaveOutBitsThatAreNotNeeded) {
@@ -202,7 +225,9 @@ TEST_F(PrecomputedTest, MistakesAreNamed) {
   EXPECT_THAT(error_of(with("\"8_8_8\"", "\"../secret\"")), HasSubstr("key: \"../secret\""));
   EXPECT_THAT(error_of(with("[3, 2, 1]", "[1000000000000000, 1000000000000000, 1]")),
               HasSubstr("too many elements"));
-  EXPECT_THAT(error_of(InfoOf("", "uint8", "jpeg")), HasSubstr("encoding \"jpeg\""));
+  EXPECT_THAT(error_of(InfoOf("", "uint16", "jpeg")),
+              HasSubstr("jpeg of 1 channels of uint16"));
+  EXPECT_THAT(error_of(InfoOf("", "uint8", "jxl")), HasSubstr("encoding \"jxl\""));
   EXPECT_THAT(error_of(InfoOf("", "uint8", "compressed_segmentation")),
               HasSubstr("compressed_segmentation_block_size"));
   EXPECT_THAT(error_of(InfoOf(R"(, "voxel_offset": [1e30, 0, 0])")), HasSubstr("voxel_offset"));

@@ -40,8 +40,11 @@ def values(dtype, bands):
     return made.astype(dtype)
 
 
-def of_gdal(name, dtype, bands, *options, nbits=None, is_planar=False):
+def of_gdal(name, dtype, bands, *options, nbits=None, is_planar=False, hole=None):
+    """Lossy compressions have the elements that GDAL reads. `hole`: a pixel without a value."""
     elements = values(dtype, bands)
+    if hole:
+        elements[..., hole[0], hole[1]] = np.nan
     if nbits:
         elements = elements % (1 << nbits)
     path = os.path.join(folder, "gdal.tif")
@@ -52,6 +55,8 @@ def of_gdal(name, dtype, bands, *options, nbits=None, is_planar=False):
     dataset = gdal.GetDriverByName("GTiff").Create(path, W, H, bands, codes[dtype], options)
     dataset.WriteArray(elements if bands > 1 else elements[0])
     dataset = None
+    if any(option.startswith(("COMPRESS=JPEG", "COMPRESS=WEBP")) for option in options):
+        elements = gdal.Open(path).ReadAsArray().reshape(elements.shape)
     if bands == 1:
         elements = elements[0]
     elif not is_planar:
@@ -90,6 +95,15 @@ with tempfile.TemporaryDirectory() as folder:
     of_gdal("TwelveBitsBigEndian", "uint16", 2, "ENDIANNESS=BIG", nbits=12)
     of_gdal("Complex", "complex64", 1)
     of_gdal("ComplexBigEndianTiles", "complex64", 1, *TILED, "ENDIANNESS=BIG", "COMPRESS=DEFLATE")
+    of_gdal("Jpeg", "uint8", 1, "COMPRESS=JPEG", "BLOCKYSIZE=8")
+    of_gdal("JpegTilesOfYCbCr", "uint8", 3, *TILED, "COMPRESS=JPEG", "PHOTOMETRIC=YCBCR")
+    of_gdal("JpegTilesOfRgb", "uint8", 3, *TILED, "COMPRESS=JPEG", "PHOTOMETRIC=RGB")
+    of_gdal("JpegOfEachBand", "uint8", 2, *TILED, "COMPRESS=JPEG", is_planar=True)
+    of_gdal("WebpLossless", "uint8", 4, *TILED, "COMPRESS=WEBP", "WEBP_LOSSLESS=YES", "PHOTOMETRIC=RGB", "ALPHA=YES")
+    of_gdal("Lerc", "float32", 1, *TILED, "COMPRESS=LERC")
+    of_gdal("LercDeflate", "uint16", 3, "COMPRESS=LERC_DEFLATE", "BLOCKYSIZE=7")
+    of_gdal("LercZstd", "float64", 2, *TILED, "COMPRESS=LERC_ZSTD", is_planar=True)
+    of_gdal("LercWithNan", "float32", 2, *TILED, "COMPRESS=LERC", hole=(3, 4))
     of_tifffile("Pages", values("uint16", 3), photometric="minisblack", metadata=None)
     of_tifffile("PagesCompressed", values("uint8", 3), photometric="minisblack", metadata=None, compression="zlib",
                 rowsperstrip=5)

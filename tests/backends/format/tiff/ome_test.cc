@@ -31,7 +31,12 @@ std::string Pixels(const std::string& order = "XYZCT", const std::string& more =
 model::Result<std::vector<std::optional<uint64_t>>> Planes(const std::string& order,
                                                            const std::string& inside) {
   NDLFS_TRY(const auto file, ReadOme(Document(Pixels(order), inside)));
-  return PlanesOf(file.images.at(0), 2);
+  NDLFS_TRY(const auto planes, PlanesOf(file.images.at(0), 2));
+  std::vector<std::optional<uint64_t>> directories;
+  for (const auto& plane : planes) {
+    directories.push_back(plane ? std::optional(plane->directory) : std::nullopt);
+  }
+  return directories;
 }
 
 TEST(OmeTest, TellsSizesNamesAndDistances) {
@@ -57,6 +62,24 @@ TEST(OmeTest, PlanesFollowInTheOrderOfTheDimensions) {
               IsOkAnd(ElementsAre(std::nullopt, 5u, std::nullopt, 6u)));
   EXPECT_THAT(Planes("XYZCT", "<TiffData IFD=\"3\" FirstC=\"1\"/>"),
               IsOkAnd(ElementsAre(std::nullopt, std::nullopt, 3u, std::nullopt)));
+}
+
+TEST(OmeTest, PlanesAreInTheFileOfTheirTiffData) {
+  const auto file =
+      ReadOme(Document(Pixels(),
+                       "<TiffData IFD=\"0\" PlaneCount=\"2\"/><TiffData FirstC=\"1\" "
+                       "PlaneCount=\"2\"><UUID FileName=\"b.ome.tif\">urn:uuid:2</UUID>"
+                       "</TiffData>"));
+  ASSERT_THAT(file, test::IsOk());
+  const OmeImage& image = file->images.at(0);
+  EXPECT_EQ(image.data[0].file_name, "");
+  EXPECT_EQ(image.data[1].file_name, "b.ome.tif");
+  EXPECT_EQ(image.data[1].uuid, "urn:uuid:2");
+  const auto planes = PlanesOf(image, 2);
+  ASSERT_THAT(planes, test::IsOk());
+  EXPECT_EQ(planes->at(1)->data, 0u);
+  EXPECT_EQ(planes->at(3)->data, 1u);
+  EXPECT_EQ(planes->at(3)->directory, 1u);
 }
 
 TEST(OmeTest, PlanesBeyondTheLastAreLeftOut) {

@@ -14,8 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "backends/codec/picture/picture.h"
 #include "model/attributes.h"
 #include "model/base64.h"
+#include "tests/backends/codec/picture_goldens.h"
 #include "tests/backends/format/tiff/goldens.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/read_array.h"
@@ -89,6 +91,11 @@ class TiffTest : public testing::Test {
 class TiffGoldenTest : public TiffTest, public testing::WithParamInterface<TiffGolden> {};
 
 TEST_P(TiffGoldenTest, HasTheElementsThatWereWritten) {
+  const std::string_view name = GetParam().test_name;
+  const bool is_built_in = (!name.starts_with("Jpeg") || HasPictures(PictureKind::kJpeg)) &&
+                           (!name.starts_with("Lerc") || HasPictures(PictureKind::kLerc)) &&
+                           (!name.starts_with("Webp") || HasPictures(PictureKind::kWebp));
+  if (!is_built_in) GTEST_SKIP() << "not built in";
   Open(FromBase64(GetParam().file));
   ASSERT_EQ(Load(GetParam().array)->error, std::nullopt);
   EXPECT_EQ(Shape(GetParam().array), GetParam().shape);
@@ -545,6 +552,156 @@ const BadField kBadFields[] = {
 
 INSTANTIATE_TEST_SUITE_P(Small, TiffBadFieldTest, testing::ValuesIn(kBadFields),
                          [](const auto& info) { return std::string(info.param.test_name); });
+
+// A strip that is a picture of one sample.
+TiffBuilder::Fields PictureFields(TiffBuilder& file, const std::string& picture,
+                                  uint64_t compression) {
+  auto fields = TiffBuilder::Image(kPictureWidth, kPictureHeight, 8, file.Data(picture));
+  fields[259] = {3, {compression}};
+  fields[279] = {4, {picture.size()}};
+  return fields;
+}
+
+const PictureGolden& PictureOf(std::string_view name) {
+  for (const PictureGolden& golden : kPictureGoldens) {
+    if (golden.test_name == name) return golden;
+  }
+  std::abort();
+}
+
+TEST_F(TiffTest, StripsArePictures) {
+  constexpr struct {
+    uint64_t compression;
+    const char* golden;
+    PictureKind kind;
+  } kStrips[] = {
+      {7, "JpegGrey", PictureKind::kJpeg},         {33003, "Jpeg2000", PictureKind::kJpeg2000},
+      {33004, "Jpeg2000", PictureKind::kJpeg2000}, {33005, "Jpeg2000", PictureKind::kJpeg2000},
+      {34712, "Jpeg2000", PictureKind::kJpeg2000}, {34887, "LercBytes", PictureKind::kLerc},
+      {50002, "JpegXl", PictureKind::kJpegXl},     {52546, "JpegXl", PictureKind::kJpegXl}};
+  for (const auto& [compression, name, kind] : kStrips) {
+    const PictureGolden& golden = PictureOf(name);
+    TiffBuilder file;
+    file.Directory(PictureFields(file, FromBase64(golden.picture), compression));
+    Open(file.file());
+    if (!HasPictures(kind)) {
+      EXPECT_THAT(ErrorOf("/image"), HasSubstr("is not built in"));
+      continue;
+    }
+    EXPECT_THAT(Elements("/image"), IsOkAnd(FromBase64(golden.elements))) << compression;
+  }
+}
+
+TEST_F(TiffTest, ColoursOfJpegAreRgb) {
+  if (!HasPictures(PictureKind::kJpeg)) GTEST_SKIP() << "not built in";
+  const PictureGolden& golden = PictureOf("JpegColours");
+  TiffBuilder file;
+  auto fields = PictureFields(file, FromBase64(golden.picture), 7);
+  fields[258] = {3, {8, 8, 8}};
+  fields[262] = {3, {6}};
+  fields[277] = {3, {3}};
+  file.Directory(fields);
+  Open(file.file());
+  EXPECT_THAT(Elements("/image"), IsOkAnd(FromBase64(golden.elements)));
+  EXPECT_EQ(model::TextOf(Load("/image")->attributes(), "PhotometricInterpretation"), "RGB");
+}
+
+TEST_F(TiffTest, PicturesThatAreNotWhatTheFieldsSayAreErrors) {
+  if (!HasPictures(PictureKind::kJpeg) || !HasPictures(PictureKind::kLerc)) {
+    GTEST_SKIP() << "not built in";
+  }
+  const auto error_of = [&](const char* name, uint64_t compression, uint16_t tag,
+                            const TiffField& field) {
+    TiffBuilder file;
+    auto fields = PictureFields(file, FromBase64(PictureOf(name).picture), compression);
+    fields[tag] = field;
+    file.Directory(fields);
+    Open(file.file());
+    return ErrorOf("/image");
+  };
+  EXPECT_THAT(error_of("JpegGrey", 7, 256, {3, {16}}),
+              HasSubstr("a picture of 17 x 11 pixels with 1 samples, expected 16 x 11 with 1"));
+  EXPECT_THAT(error_of("JpegGrey", 7, 258, {3, {16}}), HasSubstr("expected uint16"));
+  EXPECT_THAT(error_of("JpegColours", 7, 262, {3, {1}}), HasSubstr("with 3 samples"));
+  EXPECT_THAT(error_of("JpegGrey", 7, 317, {3, {2}}),
+              HasSubstr("predictor 2 with compression JPEG"));
+  EXPECT_THAT(error_of("JpegGrey", 7, 347, {.type = 7, .bytes = "tables", .count = 6}),
+              HasSubstr("a JPEG picture that is invalid or cut"));
+  EXPECT_THAT(error_of("JpegGrey", 7, 32997, {3, {2}}), HasSubstr("volumes of pictures"));
+  EXPECT_THAT(error_of("LercBytes", 34887, 50674, {4, {4, 3}}),
+              HasSubstr("LercParameters: compression 3"));
+  EXPECT_THAT(error_of("LercBytes", 34887, 50674, {4, {4, 2}}), HasSubstr("zstd"));
+  EXPECT_THAT(error_of("LercBytes", 34887, 50674, {4, {4}}),
+              HasSubstr("LercParameters: expected two numbers"));
+}
+
+// One of the files of a set of two planes along z: 6 pixels, the description of the set, and
+// `change` for the fields.
+std::string FileOfSet(const std::string& pixels, const std::string& second,
+                      const std::function<void(TiffBuilder::Fields&)>& change = nullptr) {
+  std::string ome =
+      "<OME UUID=\"urn:1\"><Image><Pixels DimensionOrder=\"XYZCT\" SizeX=\"3\" SizeY=\"2\""
+      " SizeZ=\"2\" SizeC=\"1\" SizeT=\"1\"><TiffData IFD=\"0\"><UUID FileName=\"a.tif\">urn:1"
+      "</UUID></TiffData><TiffData IFD=\"0\" FirstZ=\"1\"><UUID FileName=\"" +
+      second + "\">urn:2</UUID></TiffData></Pixels></Image></OME>";
+  ome += '\0';
+  TiffBuilder file;
+  auto fields = TiffBuilder::Image(3, 2, 8, file.Data(pixels));
+  // Two strips, whose list does not fit into the directory.
+  const uint64_t offset = fields[273].values.at(0);
+  fields[278] = {4, {1}};
+  fields[273] = {4, {offset, offset + 3}};
+  fields[279] = {4, {3, 3}};
+  fields[270] = {.type = 2, .bytes = ome, .count = ome.size()};
+  if (change) change(fields);
+  file.Directory(fields);
+  return file.file();
+}
+
+TEST_F(TiffTest, PlanesOfOmeMayBeInOtherFiles) {
+  source_->Put("b.tif", FileOfSet("abcdef", "b.tif"));
+  Open(FileOfSet("123456", "b.tif"));
+  EXPECT_THAT(source_->reads(),
+              testing::Each(testing::Field(&test::MemorySource::Read::path, "a.tif")))
+      << "other files are opened when somebody reads their planes";
+  EXPECT_THAT(Dims("/image"), ElementsAre("z", "y", "x"));
+  EXPECT_THAT(Elements("/image"), IsOkAnd("123456abcdef"));
+}
+
+TEST_F(TiffTest, OtherFilesOfASetThatDoNotFitAreErrorsOfTheirPlanes) {
+  const auto error_of = [&](const std::string& other) {
+    source_->Put("b.tif", other);
+    Open(FileOfSet("123456", "b.tif"));
+    return ErrorOf("/image");
+  };
+  const auto error_with = [&](const std::function<void(TiffBuilder::Fields&)>& change) {
+    return error_of(FileOfSet("abcdef", "b.tif", change));
+  };
+  Open(FileOfSet("123456", "b.tif"));
+  EXPECT_THAT(ErrorOf("/image"), HasSubstr("b.tif: there is no such file"));
+  EXPECT_THAT(error_of("no picture"), HasSubstr("b.tif: no header of TIFF"));
+  EXPECT_THAT(error_with([](auto& fields) {
+                fields[262] = {3, {0}};
+              }),
+              HasSubstr("b.tif: directory 0 has another form than the first plane"));
+  EXPECT_THAT(error_with([](auto& fields) {
+                fields[273] = {4, {8}};
+                fields[279] = {4, {3}};
+              }),
+              HasSubstr("the offsets of 1 strips, expected 2"));
+  EXPECT_THAT(error_with([](auto& fields) {
+                fields[273] = {4, {8, 1u << 30}};
+              }),
+              HasSubstr("are not in the file"));
+}
+
+TEST_F(TiffTest, NamesOfOtherFilesAreNoPaths) {
+  for (const char* name : {"../b.tif", "/b.tif", "..", "x\\b.tif"}) {
+    Open(FileOfSet("123456", name));
+    EXPECT_THAT(Elements("/image"), IsOkAnd("123456"));
+    EXPECT_THAT(Load("/image")->notes, ElementsAre(HasSubstr("is no name of a file"))) << name;
+  }
+}
 
 TEST_F(TiffTest, FieldThatIsThereTwiceIsAnError) {
   TiffBuilder file;

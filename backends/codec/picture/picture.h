@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// Chunks that are pictures: JPEG, JPEG 2000, JPEG XL, LERC and WebP. Each has headers of its
+// own, which are compared with the chunk before a library allocates what they say.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backends/base/bytes.h"
+#include "backends/codec/codec.h"
+#include "model/datatype.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+enum class PictureKind { kJpeg, kJpeg2000, kJpegXl, kLerc, kWebp };
+
+// How pictures are decoded.
+struct PictureRule {
+  // Colours of JPEG: as the picture's own markers say; YCbCr that becomes RGB; or the stored
+  // numbers.
+  enum class Colours { kAsMarked, kFromYCbCr, kAsStored };
+
+  PictureKind kind = PictureKind::kJpeg;
+  Colours colours = Colours::kAsMarked;
+  // Of JPEG: a stream of tables that pictures may leave out.
+  std::string tables;
+  // Of LERC: pixels without a value become NaN (floats), or an extra last sample of 0 (uint8).
+  // Otherwise such pictures are refused.
+  bool has_masks = false;
+};
+
+// The picture that is expected.
+struct PictureForm {
+  model::Datatype type;  // of a sample, little-endian
+  // nullopt: any, if the picture has exactly as many pixels as are wanted.
+  std::optional<uint64_t> width;
+  // A picture of that width may have more rows than are wanted, up to these.
+  uint64_t most_rows = 0;
+  std::optional<uint64_t> samples;  // of a pixel; nullopt: any
+};
+
+// How the extents of a chunk become a picture.
+enum class PictureLayout {
+  kRows,              // (..., y, x): a picture of x columns
+  kPixels,            // (..., y, x, sample)
+  kVolume,            // (z, y, x): a picture of any width with that many pixels
+  kChannelsOfVolume,  // (channel, z, y, x): its samples are the channels
+};
+
+// Decodes chunks that are pictures of integers or floats. `most_rows`: as in PictureForm, for
+// kRows and kPixels. kUnsupported if the library is not built in.
+model::Result<std::shared_ptr<const ArrayToBytesCodec>> MakePictureCodec(
+    const PictureRule& rule, PictureLayout layout, uint64_t most_rows);
+
+// Fills `out` with the first samples of a picture, row by row, those of a pixel together.
+// kCorrupt for a picture of another size than `form` and `out`, kUnsupported for one of another
+// type, or if the library is not built in.
+model::Result<void> DecodePicture(const PictureRule& rule, ConstByteSpan picture,
+                                  const PictureForm& form, ByteSpan out);
+
+// "JPEG XL".
+std::string_view NameOfPicture(PictureKind kind);
+bool HasPictures(PictureKind kind);  // whether the library is built in
+
+}  // namespace ndlfs::backends

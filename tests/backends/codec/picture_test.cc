@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+//
+// Chunks that are pictures: those of other programs, under the names that Zarr metadata give
+// them and as TIFF has them, and pictures that are not what they are said to be.
+#include "backends/codec/picture/picture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "backends/codec/registry.h"
+#include "model/base64.h"
+#include "tests/backends/codec/codec_testing.h"
+#include "tests/backends/codec/picture_goldens.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::Datatype;
+using model::ErrorCode;
+using ::testing::HasSubstr;
+
+std::vector<std::byte> FromBase64(const char* text) {
+  return model::DecodeBase64(text).value();
+}
+
+PictureKind KindOf(std::string_view codec) {
+  if (codec == "imagecodecs_jpeg") return PictureKind::kJpeg;
+  if (codec == "imagecodecs_jpeg2k") return PictureKind::kJpeg2000;
+  if (codec == "imagecodecs_jpegxl") return PictureKind::kJpegXl;
+  if (codec == "imagecodecs_lerc") return PictureKind::kLerc;
+  return PictureKind::kWebp;
+}
+
+Datatype TypeOf(const PictureGolden& golden) { return *Datatype::FromKeyword(golden.type); }
+
+const PictureGolden& Golden(std::string_view name) {
+  for (const PictureGolden& golden : kPictureGoldens) {
+    if (golden.test_name == name) return golden;
+  }
+  std::abort();
+}
+
+// Decodes to `shape`; the error if that fails.
+std::string Decode(const PictureRule& rule, ConstByteSpan picture, const Datatype& type,
+                   const std::vector<uint64_t>& shape,
+                   PictureLayout layout = PictureLayout::kPixels, uint64_t most_rows = 0) {
+  const auto codec = MakePictureCodec(rule, layout, most_rows);
+  if (!codec) return codec.error().message();
+  const ChunkForm form{type, shape};
+  GuardedBuffer decoded(form.byte_size().value());
+  const auto result = (*codec)->Decode(picture, form, decoded.span());
+  EXPECT_TRUE(decoded.IsIntact());
+  if (!result) return "error: " + result.error().message();
+  return std::string(AsText(decoded.span()));
+}
+
+class PictureGoldenTest : public testing::TestWithParam<PictureGolden> {
+ protected:
+  void SetUp() override {
+    if (!HasPictures(rule_.kind)) GTEST_SKIP() << "not built in";
+  }
+  const PictureRule rule_{.kind = KindOf(GetParam().codec), .has_masks = true};
+  const Datatype type_ = TypeOf(GetParam());
+  const std::vector<uint64_t> shape_ = {kPictureHeight, kPictureWidth, GetParam().samples};
+  const std::vector<std::byte> picture_ = FromBase64(GetParam().picture);
+  const std::vector<std::byte> elements_ = FromBase64(GetParam().elements);
+};
+
+TEST_P(PictureGoldenTest, HasTheSamplesThatOtherProgramsRead) {
+  EXPECT_EQ(Decode(rule_, picture_, type_, shape_), AsText(elements_));
+  EXPECT_EQ(Decode(rule_, picture_, type_, {1, shape_[0] - 4, shape_[1], shape_[2]},
+                   PictureLayout::kPixels, shape_[0]),
+            AsText(elements_).substr(0, elements_.size() / shape_[0] * (shape_[0] - 4)))
+      << "a strip at the end that was filled up";
+}
+
+TEST_P(PictureGoldenTest, IsACodecOfZarr) {
+  const bool has_mask =
+      std::string_view(GetParam().test_name).find("Mask") != std::string::npos;
+  for (const auto dialect : {CodecDialect::kZarr3, CodecDialect::kNumcodecs}) {
+    const auto codec = MakeBytesToBytes(dialect, GetParam().codec, "{}", {type_, shape_});
+    Bytes decoded(elements_.size());
+    const auto count = codec->Decode(picture_, decoded.span());
+    if (has_mask) {
+      ASSERT_FALSE(count) << "whose decoder says nothing about pixels without a value";
+      EXPECT_THAT(count.error().message(), HasSubstr("LERC picture"));
+      continue;
+    }
+    ASSERT_TRUE(count) << count.error().message();
+    EXPECT_EQ(AsText(decoded.span().first(*count)), AsText(elements_));
+  }
+}
+
+TEST_P(PictureGoldenTest, OtherSizesAreErrors) {
+  const std::vector<std::vector<uint64_t>> shapes = {{shape_[0], shape_[1] + 1, shape_[2]},
+                                                     {shape_[0] + 1, shape_[1], shape_[2]},
+                                                     {shape_[0] - 1, shape_[1], shape_[2]},
+                                                     {shape_[1], shape_[0], shape_[2]},
+                                                     {shape_[0], shape_[1], shape_[2] + 2}};
+  for (const auto& shape : shapes) {
+    EXPECT_THAT(Decode(rule_, picture_, type_, shape), HasSubstr("error: "));
+  }
+  EXPECT_THAT(Decode(rule_, picture_, Datatype::Integer(8, false), shape_),
+              HasSubstr("expected uint64"));
+}
+
+// A picture that ends early is an error, or lacks nothing but its end.
+TEST_P(PictureGoldenTest, PicturesThatAreCutAreErrors) {
+  for (size_t size = 0; size < picture_.size(); size += 3) {
+    const std::string made = Decode(rule_, std::span(picture_).first(size), type_, shape_);
+    if (size + 16 < picture_.size()) {
+      EXPECT_THAT(made, HasSubstr("error: ")) << size;
+    }
+  }
+}
+
+TEST_P(PictureGoldenTest, BitsThatFlipAreErrorsOrOtherSamples) {
+  for (size_t i = 0; i < picture_.size(); ++i) {
+    std::vector<std::byte> changed = picture_;
+    changed[i] ^= std::byte{1} << i % 8;
+    (void)Decode(rule_, changed, type_, shape_);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfOtherPrograms, PictureGoldenTest, testing::ValuesIn(kPictureGoldens),
+                         [](const auto& info) { return std::string(info.param.test_name); });
+
+class PictureTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const PictureKind kind : {PictureKind::kJpeg, PictureKind::kLerc}) {
+      if (!HasPictures(kind)) GTEST_SKIP() << "not built in";
+    }
+  }
+};
+
+TEST_F(PictureTest, JpegOfManyPixelsIsRefusedBeforeItTakesMemory) {
+  auto picture = FromBase64(Golden("JpegGrey").picture);
+  // The start of the frame: height and width follow the bits.
+  const std::string_view text = AsText(picture);
+  const size_t frame = text.find("\xFF\xC0");
+  ASSERT_NE(frame, std::string_view::npos);
+  for (const size_t at : {frame + 5, frame + 7}) {
+    picture[at] = std::byte{0xFF};
+    picture[at + 1] = std::byte{0xDC};
+  }
+  EXPECT_EQ(
+      Decode({.kind = PictureKind::kJpeg}, picture, Datatype::Integer(1, false), {256, 256},
+             PictureLayout::kRows, 256),
+      "error: a picture of 65500 x 65500 pixels with 1 samples, expected 256 x 256 with 1");
+}
+
+TEST_F(PictureTest, JpegWithoutTablesNeedsThoseOfTheFile) {
+  const auto picture = FromBase64(Golden("JpegGrey").picture);
+  const std::string text(AsText(picture));
+  const size_t frame = text.find("\xFF\xC0"), scan = text.find("\xFF\xDA");
+  const size_t codes = text.find("\xFF\xC4"), quantizers = text.find("\xFF\xDB");
+  ASSERT_LT(quantizers, frame);
+  ASSERT_LT(frame, codes);
+  const std::string start = "\xFF\xD8";
+  const std::string tables = start + text.substr(quantizers, frame - quantizers) +
+                             text.substr(codes, scan - codes) + "\xFF\xD9";
+  const std::string rest = start + text.substr(frame, codes - frame) + text.substr(scan);
+  const std::vector<uint64_t> shape = {kPictureHeight, kPictureWidth};
+  const auto decode = [&](const std::string& with) {
+    return Decode({.kind = PictureKind::kJpeg, .tables = with}, AsBytes(rest),
+                  Datatype::Integer(1, false), shape, PictureLayout::kRows);
+  };
+  EXPECT_EQ(decode(tables), AsText(FromBase64(Golden("JpegGrey").elements)));
+  EXPECT_THAT(decode(""), HasSubstr("error: a JPEG picture that is invalid or cut"));
+  EXPECT_THAT(decode("no tables"), HasSubstr("error: a JPEG picture that is invalid or cut"));
+  EXPECT_THAT(decode(text), HasSubstr("error: a JPEG picture that is invalid or cut"))
+      << "a picture is no stream of tables";
+}
+
+TEST_F(PictureTest, ColoursStayAsStoredOnlyIfTheyHaveAllPixels) {
+  const auto picture = FromBase64(Golden("JpegColours").picture);
+  EXPECT_THAT(Decode({.kind = PictureKind::kJpeg, .colours = PictureRule::Colours::kAsStored},
+                     picture, Datatype::Integer(1, false), {kPictureHeight, kPictureWidth, 3}),
+              HasSubstr("fewer samples than pixels"));
+}
+
+TEST_F(PictureTest, VolumesAreAnyPictureOfAsManyPixels) {
+  const auto picture = FromBase64(Golden("JpegGrey").picture);
+  const auto elements = FromBase64(Golden("JpegGrey").elements);
+  const PictureRule rule{.kind = PictureKind::kJpeg};
+  const Datatype bytes = Datatype::Integer(1, false);
+  EXPECT_EQ(
+      Decode(rule, picture, bytes, {kPictureWidth, 1, kPictureHeight}, PictureLayout::kVolume),
+      AsText(elements));
+  EXPECT_THAT(
+      Decode(rule, picture, bytes, {kPictureWidth, 2, kPictureHeight}, PictureLayout::kVolume),
+      HasSubstr("expected 374 pixels with 1"));
+  const auto colours = FromBase64(Golden("JpegColours").elements);
+  std::string planes;
+  for (size_t c = 0; c < 3; ++c) {
+    for (size_t i = c; i < colours.size(); i += 3) planes += static_cast<char>(colours[i]);
+  }
+  EXPECT_EQ(Decode(rule, FromBase64(Golden("JpegColours").picture), bytes,
+                   {3, 1, kPictureHeight, kPictureWidth}, PictureLayout::kChannelsOfVolume),
+            planes);
+}
+
+TEST_F(PictureTest, PixelsWithoutAValueAreRefusedWhereNothingSaysWhatTheyAre) {
+  const PictureGolden& golden = Golden("LercMask");
+  EXPECT_THAT(Decode({.kind = PictureKind::kLerc}, FromBase64(golden.picture), TypeOf(golden),
+                     {kPictureHeight, kPictureWidth, 2}),
+              HasSubstr("pixels that have no value"));
+}
+
+TEST_F(PictureTest, MembersThatChangeSamplesAreRefused) {
+  const ChunkForm form{Datatype::Integer(1, false), {kPictureHeight, kPictureWidth}};
+  const auto failure = [&](std::string_view name, std::string_view configuration) {
+    return FailureOf(MakeCodecFrom(CodecDialect::kNumcodecs, name, configuration, form),
+                     ErrorCode::kUnsupported);
+  };
+  EXPECT_THAT(failure("imagecodecs_jpeg", R"({"colorspace_data": "YCBCR"})"),
+              HasSubstr("colorspace_data"));
+  EXPECT_THAT(failure("imagecodecs_lerc", R"({"compression": "zstd"})"),
+              HasSubstr("compression"));
+  const ChunkForm big{Datatype::Integer(2, false).WithOrder(model::ByteOrder::kBig), {3, 3}};
+  EXPECT_THAT(FailureOf(MakeCodecFrom(CodecDialect::kNumcodecs, "imagecodecs_lerc", "{}", big),
+                        ErrorCode::kUnsupported),
+              HasSubstr("big-endian"));
+}
+
+}  // namespace
+}  // namespace ndlfs::backends
