@@ -2,7 +2,11 @@
 #include "backends/base/capabilities.h"
 
 #include <cap-ng.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 namespace ndlfs::backends {
@@ -19,6 +23,25 @@ constexpr unsigned kMaxCapabilities = 64;
 void Drop(int types, unsigned capability) {
   (void)capng_update(CAPNG_DROP, static_cast<capng_type_t>(types), capability);
 }
+
+// The capabilities of this thread, as the kernel takes and gives them: in two halves.
+class CapabilitySets {
+ public:
+  bool Get() { return ::syscall(SYS_capget, &header_, halves_.data()) == 0; }
+  uint64_t permitted() const { return Join(halves_[0].permitted, halves_[1].permitted); }
+  uint64_t effective() const { return Join(halves_[0].effective, halves_[1].effective); }
+  bool SetEffective(uint64_t effective) {
+    halves_[0].effective = static_cast<uint32_t>(effective);
+    halves_[1].effective = static_cast<uint32_t>(effective >> 32);
+    return ::syscall(SYS_capset, &header_, halves_.data()) == 0;
+  }
+
+ private:
+  static uint64_t Join(uint32_t low, uint32_t high) { return uint64_t{high} << 32 | low; }
+
+  __user_cap_header_struct header_ = {_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> halves_ = {};
+};
 
 }  // namespace
 
@@ -46,6 +69,19 @@ void RaiseCapabilities(uint64_t more) {
     (void)capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, i);
   }
   (void)capng_apply(CAPNG_SELECT_CAPS);
+}
+
+// libcap-ng would ask for all sets of capabilities, one by one.
+RaisedCapabilities::RaisedCapabilities(uint64_t more) {
+  CapabilitySets sets;
+  if (!sets.Get()) return;
+  const uint64_t raised = more & sets.permitted() & ~sets.effective();
+  if (raised != 0 && sets.SetEffective(sets.effective() | raised)) raised_ = raised;
+}
+
+RaisedCapabilities::~RaisedCapabilities() {
+  CapabilitySets sets;
+  if (raised_ != 0 && sets.Get()) (void)sets.SetEffective(sets.effective() & ~raised_);
 }
 
 bool HasCapabilities(uint64_t wanted) {

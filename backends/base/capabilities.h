@@ -26,6 +26,19 @@ model::Result<void> DropCapabilities(uint64_t effective, uint64_t permitted);
 // still permitted.
 void RaiseCapabilities(uint64_t more);
 
+// Makes the capabilities in `more` effective in this thread, if they are permitted, until it is
+// destroyed. Cheap enough for each request.
+class RaisedCapabilities {
+ public:
+  explicit RaisedCapabilities(uint64_t more);
+  ~RaisedCapabilities();
+  RaisedCapabilities(const RaisedCapabilities&) = delete;
+  RaisedCapabilities& operator=(const RaisedCapabilities&) = delete;
+
+ private:
+  uint64_t raised_ = 0;  // those that were not effective before
+};
+
 // Whether all of `wanted` are in effect for the calling thread.
 bool HasCapabilities(uint64_t wanted);
 

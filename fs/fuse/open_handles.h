@@ -11,6 +11,7 @@
 
 #include "backends/store/caller.h"
 #include "fs/fuse/inode_table.h"
+#include "fs/fuse/passthrough.h"
 #include "fs/serve/late_reads.h"
 #include "fs/serve/open_limits.h"
 #include "fs/tree/tree_node.h"
@@ -56,10 +57,15 @@ class HandleSet {
 
 // One open().
 struct OpenFile : std::enable_shared_from_this<OpenFile> {
-  OpenFile(OpenedFile&& file, backends::CallerPtr by, OpenLimits::Place in)
-      : place(std::move(in)), handle(std::move(file.handle)), opener(std::move(by)) {}
+  OpenFile(OpenedFile&& file, backends::CallerPtr by, OpenLimits::Place in,
+           Passthrough::Way read_in)
+      : place(std::move(in)),
+        way(std::move(read_in)),
+        handle(std::move(file.handle)),
+        opener(std::move(by)) {}
 
   const OpenLimits::Place place;  // given back when the handle is gone
+  const Passthrough::Way way;
   const std::shared_ptr<const FileHandle> handle;
   // The caller that opened the file. Every read through the handle is done as this caller.
   // Null if the mount is only for the user who mounts.

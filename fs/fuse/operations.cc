@@ -18,7 +18,7 @@
 #include "fs/fuse/entries.h"
 #include "fs/fuse/errno.h"
 #include "fs/fuse/fuse.h"
-#include "fs/fuse/parallel_lookups.h"
+#include "fs/fuse/init_answer.h"
 #include "fs/fuse/pending_request.h"
 #include "fs/tree/xattr.h"
 
@@ -34,6 +34,20 @@ using Request = PendingRequest;
 // user mounts, the kernel allows fewer (max_user_bgreq).
 constexpr unsigned kMaxBackground = 32'768;
 constexpr unsigned kMaxReadAhead = 256;
+
+// The version of the protocol in which the kernel may offer passthrough: Linux 6.9.
+constexpr unsigned kMinorOfPassthrough = 40;
+
+// The answer to an open, as in linux/fuse.h of Linux 6.9; libfuse 3.14 has no name for the last
+// field.
+struct OpenAnswer {
+  uint64_t fh;
+  uint32_t open_flags;
+  int32_t backing_id;
+};
+constexpr uint32_t kOpenDirect = 1 << 0;       // FOPEN_DIRECT_IO
+constexpr uint32_t kOpenKeepCache = 1 << 1;    // FOPEN_KEEP_CACHE
+constexpr uint32_t kOpenPassthrough = 1 << 7;  // FOPEN_PASSTHROUGH
 
 // The kernel keeps files in pages of this size, or of a multiple.
 constexpr size_t kPageSize = 4096;
@@ -215,7 +229,12 @@ struct Handlers {
     conn->congestion_threshold = kMaxReadAhead;
     conn->time_gran = 1;
     if (fs.on_ready_) fs.on_ready_();
-    if ((conn->capable & FUSE_CAP_PARALLEL_DIROPS) != 0) NoteInit();
+    InitWishes wishes = {.parallel_lookups = (conn->capable & FUSE_CAP_PARALLEL_DIROPS) != 0};
+    if (fs.device_ >= 0 && conn->proto_minor >= kMinorOfPassthrough) {
+      wishes.passthrough = true;
+      fs.passthrough_.Begin(fs.device_);
+    }
+    NoteInit(wishes);
   }
 
   static void OpLookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
@@ -385,15 +404,31 @@ struct Handlers {
             NDLFS_TRY(auto opened, AsNode(inode).Open());
             if (!place->Keep(opened.handle->kept())) return AnswerRefusal(request, ENOMEM);
             if (fs.on_first_open_) std::call_once(fs.first_open_, fs.on_first_open_);
-            fuse_file_info answer = info;
-            // A node is one version of a file: its pages stay true.
-            answer.keep_cache = !opened.size_unknown;
-            answer.direct_io = opened.size_unknown;
-            answer.fh = fs.files_.Add(std::make_shared<OpenFile>(
-                std::move(opened), backends::CallerScope::Current(), *std::move(place)));
-            if (!AnswerOpen(request, answer)) fs.files_.Remove(answer.fh);
+            ReplyOpen(request, nodeid, info, std::move(opened), *std::move(place));
             return {};
           });
+  }
+
+  static void ReplyOpen(Request& request, fuse_ino_t nodeid, const fuse_file_info& info,
+                        OpenedFile opened, OpenLimits::Place place) {
+    Filesystem& fs = request.fs();
+    auto way = fs.passthrough_.Enter(nodeid, opened.handle->descriptor());
+    OpenAnswer answer = {.fh = 0, .open_flags = 0, .backing_id = way.backing_id()};
+    if (way.backing_id() != 0) {
+      answer.open_flags = kOpenPassthrough;
+      // Here O_DIRECT works at any place and length; that of the file below may not.
+      if ((info.flags & O_DIRECT) != 0) answer.open_flags |= kOpenDirect;
+      fs.counts_.passed_through.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      // A node is one version of a file: its pages stay true.
+      answer.open_flags = opened.size_unknown ? kOpenDirect : kOpenKeepCache;
+    }
+    answer.fh = fs.files_.Add(std::make_shared<OpenFile>(
+        std::move(opened), backends::CallerScope::Current(), std::move(place), std::move(way)));
+    const bool is_open = request.Answer([&](fuse_req_t req) {
+      return fuse_reply_buf(req, reinterpret_cast<const char*>(&answer), sizeof(answer));
+    });
+    if (!is_open) fs.files_.Remove(answer.fh);
   }
 
   static Status AnswerRefusal(Request& request, int error) {

@@ -20,6 +20,7 @@
 #include "fs/fuse/caller_finder.h"
 #include "fs/fuse/inode_table.h"
 #include "fs/fuse/open_handles.h"
+#include "fs/fuse/passthrough.h"
 #include "fs/serve/lookup_habits.h"
 #include "fs/serve/open_limits.h"
 #include "fs/serve/operation_counts.h"
@@ -71,6 +72,10 @@ class Filesystem {
   // `on_first_open` is called once, before the first file is opened.
   void set_on_first_open(std::function<void()> action) { on_first_open_ = std::move(action); }
 
+  // The open /dev/fuse of the session, once it is mounted. Without it, the kernel reads no file
+  // of this machine by itself.
+  void set_device(int device) { device_ = device; }
+
   // `wake` is called when Tick() should be called within some time. Set it before the first
   // request.
   void set_wake(const std::function<void(RequestQueue::Clock::duration within)>& wake) {
@@ -110,6 +115,8 @@ class Filesystem {
   InodeTable table_;
   std::atomic<size_t> forgotten_{0};  // since memory was last given back
   OpenLimits open_limits_;
+  int device_ = -1;
+  Passthrough passthrough_;  // open files use it
   HandleSet<OpenFile> files_;
   HandleSet<DirectoryHandle> directories_;
   LookupHabits lookup_habits_;

@@ -13,7 +13,7 @@
 
 #include "backends/base/capabilities.h"
 #include "fs/fuse/fuse.h"
-#include "fs/fuse/parallel_lookups.h"
+#include "fs/fuse/init_answer.h"
 #include "fs/fuse/receivers.h"
 #include "fs/serve/last_resort.h"
 #include "fs/serve/logging.h"
@@ -143,7 +143,8 @@ model::Result<std::unique_ptr<Session>> Session::Mount(SessionOptions given,
     return MountFailure(options, "the system refused; see the line above");
   }
   FuseLog::Global().Keep(false);
-  LetLookupsRunTogether(session->session_);
+  CompleteInitAnswer(session->session_);
+  filesystem.set_device(fuse_session_fd(session->session_));
   const uint64_t kept =
       backends::kReadAnyFile | (options.allow_other ? backends::kTakeIdentities : 0);
   NDLFS_RETURN_IF_ERROR(backends::DropCapabilities(kept, kept | backends::kAdministrate));

@@ -19,6 +19,7 @@ struct OperationCounts {
   RequestTimes other;
   std::atomic<uint64_t> failed{0};  // failures, except ordinary ones such as ENOENT
   std::atomic<uint64_t> bytes_read{0};
+  std::atomic<uint64_t> passed_through{0};  // opens of files that the kernel reads itself
 
   struct Kind {
     const char* name;

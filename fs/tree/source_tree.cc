@@ -64,6 +64,8 @@ class DescriptorHandle final : public FileHandle {
     return count;
   }
 
+  int descriptor() const override { return fd_.get(); }
+
   // Moves the place in the file, too, which no read uses.
   model::Result<std::optional<uint64_t>> Seek(uint64_t offset, Content content) const override {
     const int whence = content == Content::kData ? SEEK_DATA : SEEK_HOLE;

@@ -86,6 +86,10 @@ class FileHandle {
   // at the end of the file. An error names the file and the place in it.
   virtual model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const = 0;
 
+  // A descriptor of a file of this machine that has the bytes of this one, all of them and no
+  // others. It is open as long as the handle lives. -1 if there is no such file.
+  virtual int descriptor() const { return -1; }
+
   enum class Content : uint8_t { kData, kHole };
   // The first byte from `offset` on that is data or, for kHole, in a hole; the end of the file
   // counts as a hole. nullopt if there is none, or if `offset` is not below the size.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+struct fuse_session;
+
+namespace ndlfs::fs {
+
+// What the answer that completes the handshake says in addition to what libfuse says in it.
+struct InitWishes {
+  // FUSE_CAP_PARALLEL_DIROPS: lookups in one directory may run at the same time. libfuse 3.14.0
+  // accepts that wish, but does not tell the kernel. The kernel then sends a lookup, or a
+  // listing, only when the one before it has been answered, and one slow name makes all others
+  // in the directory wait.
+  bool parallel_lookups = false;
+  // The kernel may read open files from files of this machine (see Passthrough). libfuse knows
+  // of that since 3.17.
+  bool passthrough = false;
+};
+
+// From now on the answer says what NoteInit() is told. Call it when `session` is mounted. Does
+// nothing if libfuse is too old to allow it.
+void CompleteInitAnswer(fuse_session* session);
+
+// The init operation calls it: the next message that this thread sends is the answer.
+void NoteInit(const InitWishes& wishes);
+
+}  // namespace ndlfs::fs
