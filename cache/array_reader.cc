@@ -214,6 +214,42 @@ Result<bool> ArrayReader::IsStored(uint64_t chunk) const {
   });
 }
 
+Result<ArrayReader::ChunkCost> ArrayReader::CostOf(uint64_t chunk) const {
+  ChunkCost cost;
+  if (joined_) {
+    Result<void> status;
+    cost.is_kept = true;
+    joined_->ForEachChunk(IndexOf(chunk), /*opens=*/true,
+                          [&](const ArrayReader& part, uint64_t of_part) {
+                            const auto one = part.CostOf(of_part);
+                            if (!one) status = model::Propagate(one.error());
+                            if (!status) return;
+                            cost.fetched_bytes += one->fetched_bytes;
+                            cost.decoded_bytes += one->decoded_bytes;
+                            cost.is_kept = cost.is_kept && one->is_kept;
+                          });
+    NDLFS_RETURN_IF_ERROR(status);
+    return cost;
+  }
+  cost.is_kept =
+      cache_.Contains({source_->id(), chunk}) || (spill_ != nullptr && spill_->Contains(chunk));
+  if (source_->contiguous()) {
+    const uint64_t piece = piece_bytes_ != 0 ? piece_bytes_ : byte_size();
+    cost.fetched_bytes = std::min(piece, byte_size() - std::min(byte_size(), chunk * piece));
+    return cost;
+  }
+  const Index index = IndexOf(chunk);
+  NDLFS_TRY(const auto stored,
+            StoredSize(*source_, index, Context()).map_error([&](model::Error error) {
+              return InChunk(std::move(error), index);
+            }));
+  cost.fetched_bytes = stored.value_or(0);
+  // A chunk that is not there decodes to nothing.
+  const bool decodes = stored != uint64_t{0} && max_chunk_bytes() != 0;
+  if (decodes) cost.decoded_bytes = DecodedSize(spec(), spec().grid.ChunkShape(index));
+  return cost;
+}
+
 bool ArrayReader::Prefetch(uint64_t chunk) const {
   if (joined_) {
     bool loaded = false;

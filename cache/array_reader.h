@@ -105,6 +105,14 @@ class ArrayReader {
   // Whether a chunk is stored; false if it is absent. Looks at the source without reading the
   // chunk, and notes nothing. True for a chunk that lies in other arrays.
   model::Result<bool> IsStored(uint64_t chunk) const;
+  // What a read of a chunk takes.
+  struct ChunkCost {
+    uint64_t fetched_bytes = 0;  // as it is stored; 0 if only reading it tells
+    uint64_t decoded_bytes = 0;  // 0 if nothing has to be decoded
+    bool is_kept = false;        // decoded, in memory or on disk: costs nothing
+  };
+  // Looks at the source as IsStored() does. For a chunk that lies in other arrays, the sum.
+  model::Result<ChunkCost> CostOf(uint64_t chunk) const;
   // A chunk, decoded; empty if it is absent. Needs has_chunks().
   model::Result<ChunkCache::Handle> Load(uint64_t chunk) const;
   // The index of a chunk, as errors show it: "0.3.1".

@@ -519,6 +519,30 @@ Result<bool> IsStored(const backends::ArraySource& source, std::span<const uint6
   return info.has_value();
 }
 
+Result<std::optional<uint64_t>> StoredSize(const backends::ArraySource& source,
+                                           std::span<const uint64_t> index,
+                                           const LoadContext& context) {
+  NotingIndexCache noting(context.indexes, context.ledger);
+  NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
+  if (location.absent()) return uint64_t{0};
+  if (location.inline_bytes) return location.inline_bytes->size();
+  if (location.generate) return std::nullopt;
+  uint64_t total = 0;
+  std::optional<uint64_t> available;
+  for (const ByteRange& piece : location.pieces) {
+    uint64_t length = piece.length;
+    if (length == ByteRange::kToEnd) {
+      if (!available) {
+        NDLFS_TRY(const auto info, location.store->Stat(location.key));
+        available = info ? info->size : 0;
+      }
+      length = *available - std::min(*available, piece.offset);
+    }
+    total = backends::CheckedAdd(total, length).value_or(UINT64_MAX);
+  }
+  return total;
+}
+
 bool MayReadInPlace(const ArraySpec& spec) {
   // For smaller chunks, looking at the file costs more than reading in place saves.
   constexpr uint64_t kSmallChunk = uint64_t{128} << 10;

@@ -64,6 +64,12 @@ bool IsKept(const backends::ArraySource& source, std::span<const uint64_t> index
 model::Result<bool> IsStored(const backends::ArraySource& source,
                              std::span<const uint64_t> index, const LoadContext& context);
 
+// The bytes that are stored of the chunk, encoded; 0 if it is absent. nullopt if the source
+// cannot tell without reading the chunk. Looks as IsStored() does.
+model::Result<std::optional<uint64_t>> StoredSize(const backends::ArraySource& source,
+                                                  std::span<const uint64_t> index,
+                                                  const LoadContext& context);
+
 // Whether parts of the chunks of such arrays can be read directly from the
 // file, because the chunks are neither encoded nor small.
 bool MayReadInPlace(const backends::ArraySpec& spec);

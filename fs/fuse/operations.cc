@@ -637,8 +637,10 @@ struct Handlers {
       });
       return;
     }
-    // The one attribute that decodes an array.
-    const Lane lane = name == kDigestName ? Lane::kScan : Lane::kLook;
+    // One decodes an array, and one looks at each of its chunks.
+    const std::string_view asked = name;
+    const bool is_long = asked == kDigestName || asked == kCostName;
+    const Lane lane = is_long ? Lane::kScan : Lane::kLook;
     Queue(
         req, &Counts::other, lane, nodeid,
         [nodeid, wanted = std::string(name), size](Filesystem& fs, Request& request) -> Status {

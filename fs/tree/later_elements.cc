@@ -66,6 +66,11 @@ Result<std::shared_ptr<const cache::ArrayReader>> LaterElements::Reader() const 
   return elements->Reader();
 }
 
+Result<void> LaterElements::VisitChunks(const ChunkVisitor& visit) const {
+  NDLFS_TRY(const auto elements, Load());
+  return elements->VisitChunks(visit);
+}
+
 std::unique_ptr<ReadTracker> LaterElements::TrackReader(cache::Prefetcher& prefetcher) const {
   return std::make_unique<LaterTracker>(shared_from_this(), prefetcher);
 }

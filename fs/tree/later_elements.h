@@ -30,6 +30,7 @@ class LaterElements final : public ElementSource,
   model::Result<void> Read(uint64_t offset, backends::ByteSpan out, model::ByteOrder order,
                            cache::ReadHint hint) const override;
   model::Result<std::shared_ptr<const cache::ArrayReader>> Reader() const override;
+  model::Result<void> VisitChunks(const ChunkVisitor& visit) const override;
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override;
 
   const std::string& path() const { return path_; }

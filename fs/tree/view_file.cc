@@ -8,6 +8,7 @@
 
 #include "fs/tree/path_hash.h"
 #include "fs/tree/store_attributes.h"
+#include "fs/tree/xattr.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -158,6 +159,16 @@ class ViewFile final : public TreeNode {
     if (*size != known) return model::HasChanged(path_);
     return OpenedFile{
         std::make_shared<const ViewHandle>(store, std::move(found), view, context_.prefetcher)};
+  }
+  model::Result<std::optional<std::string>> GetExtendedAttribute(
+      std::string_view name) const override {
+    if (name != kCostName) return std::nullopt;
+    NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+    NDLFS_TRY(const FoundView found, FindViewAgain(store, path_, name_, below_));
+    const ViewPtr view = FileOf(found.node);
+    if (view == nullptr) return std::nullopt;
+    NDLFS_TRY(const auto cost, view->FindCost(), NameOfFile(*store_, path_, name_));
+    return cost ? std::optional(DescribeCost(*cost)) : std::nullopt;
   }
   std::optional<FileVersion> Version() const override EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);

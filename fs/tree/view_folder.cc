@@ -10,6 +10,7 @@
 
 #include "fs/tree/store_attributes.h"
 #include "fs/tree/view_file.h"
+#include "fs/tree/xattr.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -57,6 +58,13 @@ class ViewFolder final : public DirectoryNode {
     return S_ISREG(type) && !DependsOnCaller() && !context_.source->looks_are_requests();
   }
   std::optional<ListedFile> FindListed(std::string_view name) const override;
+  model::Result<std::optional<std::string>> GetExtendedAttribute(
+      std::string_view name) const override {
+    if (name != kCostName) return std::nullopt;
+    NDLFS_TRY(const Present present, Find());
+    NDLFS_TRY(const auto cost, present.directory->FindCost(), name_);
+    return cost ? std::optional(DescribeCost(*cost)) : std::nullopt;
+  }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
     NDLFS_TRY(const Present present, Find());
     return std::make_unique<ViewFolderReader>(present.directory);

@@ -99,6 +99,11 @@ ExtendedAttributes DescribeEntity(std::string_view store, std::string_view path,
   return out.Take();
 }
 
+std::string DescribeCost(const ReadCost& cost) {
+  return fmt::format("{{chunks: {}, kept: {}, fetched-bytes: {}, decoded-bytes: {}}}",
+                     cost.chunks, cost.kept, cost.fetched_bytes, cost.decoded_bytes);
+}
+
 std::string DescribeLoads(const cache::LoadCounts& counts) {
   return fmt::format(
       "{{decoded: {}, parts: {}, bytes: {}, seconds: {:.6f}, hits: {}, failures: {}, "

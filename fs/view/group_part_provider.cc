@@ -3,12 +3,19 @@
 
 #include <fmt/ranges.h>
 
+#include <iterator>
 #include <map>
+#include <optional>
+#include <set>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "fs/view/base/array_part.h"
+#include "fs/view/base/block_statistics.h"
 #include "fs/view/base/slice_text.h"
 #include "fs/view/base/view_path.h"
 #include "model/path_name.h"
@@ -19,13 +26,19 @@ namespace {
 using model::Quote;
 using model::Result;
 
-constexpr std::string_view kExtension = "nc";
+constexpr std::string_view kNetcdf = "nc";
+constexpr std::string_view kZarr = "zarr";
+constexpr std::string_view kZarr2 = "zarr2";
 
-// What stands between the brackets; nullopt for other names.
-std::optional<std::string> SliceIn(std::string_view name) {
-  const auto path = ViewPath::Parse(name);
-  const bool is_part = path && path->stem == ViewPath::Stem::kData;
-  return is_part && path->extension == kExtension ? path->Brackets() : std::nullopt;
+// nullopt for names that are none of a part of a group.
+std::optional<ViewPath> ParseGroupPart(std::string_view name) {
+  auto path = ViewPath::Parse(name);
+  if (!path || path->stem != ViewPath::Stem::kData || !path->has_brackets()) {
+    return std::nullopt;
+  }
+  const bool is_known =
+      path->extension == kNetcdf || path->extension == kZarr || path->extension == kZarr2;
+  return is_known ? path : std::nullopt;
 }
 
 // One item of a slice, and what it has meant for the arrays so far.
@@ -39,31 +52,125 @@ struct Item {
   std::map<std::pair<std::string, uint64_t>, IndexRange> found = {};
 };
 
-// How each array of a group is cut.
+// The blocks that a name asks for, and which arrays are no data.
+class GroupBlocks {
+ public:
+  // `text` is that of ViewPath::blocks, and must outlive the object.
+  static Result<GroupBlocks> Parse(std::string_view text) {
+    GroupBlocks blocks;
+    const size_t colon = text.find(':');
+    blocks.word_ = text.substr(0, colon + 1);
+    for (const std::string_view item : SplitSlice(text.substr(colon + 1))) {
+      NDLFS_RETURN_IF_ERROR(CheckNamed(item));
+      blocks.items_.push_back({item});
+    }
+    return blocks;
+  }
+
+  // Notes an array of the group, which is perhaps cut.
+  Result<void> Add(const ArrayInput& array) {
+    for (Item& item : items_) {
+      if (FindNamedItem(array, item.text)) item.is_found = true;
+    }
+    if (const std::string own = TextFor(array); !own.empty()) {
+      NDLFS_RETURN_IF_ERROR(ParseBlocks(array, own));
+    }
+    for (const model::Attribute& attribute : array.node->attributes()) {
+      const std::string* text = attribute.value.text();
+      if (text == nullptr) continue;
+      if (attribute.name == "bounds" || attribute.name == "climatology") bounds_.insert(*text);
+      if (attribute.name != "coordinates") continue;
+      for (std::string& name : Words(*text)) coordinates_.insert(std::move(name));
+    }
+    return {};
+  }
+  Result<void> CheckFound() const {
+    for (const Item& item : items_) {
+      if (!item.is_found) return NoDimension(item.text);
+    }
+    return {};
+  }
+
+  // The numbers of the blocks of an array; `array` itself if it has none of the dimensions.
+  // Coordinates become the centres of the blocks, whatever becomes of the data.
+  Result<ArrayInput> Apply(const std::string& name, const ArrayInput& array) const {
+    const std::string text = TextFor(array);
+    if (text.empty()) return array;
+    if (bounds_.contains(name)) {
+      return model::Unsupported("blocks have other bounds than their elements");
+    }
+    NDLFS_TRY(Blocks blocks, ParseBlocks(array, text));
+    const bool is_coordinate = coordinates_.contains(name) ||
+                               std::holds_alternative<model::DimCoord>(array.node->entity);
+    if (is_coordinate) blocks = CentresOf(std::move(blocks.extents));
+    return MakeBlocks(array, std::move(blocks));
+  }
+
+  static Result<void> CheckNamed(std::string_view item) {
+    if (item.find('=') != std::string_view::npos) return {};
+    return model::NotFound("{} does not name a dimension, as parts of groups do", Quote(item));
+  }
+  static model::Failure NoDimension(std::string_view item) {
+    return model::NotFound("no array has a dimension called {}",
+                           Quote(item.substr(0, item.find('='))));
+  }
+
+ private:
+  struct Item {
+    std::string_view text;  // "lat=4"
+    bool is_found = false;
+  };
+  // What ParseBlocks() reads for this array; empty if it has none of the dimensions.
+  std::string TextFor(const ArrayInput& array) const {
+    std::string text;
+    for (const Item& item : items_) {
+      if (!FindNamedItem(array, item.text)) continue;
+      text.append(text.empty() ? word_ : std::string_view(",")).append(item.text);
+    }
+    return text;
+  }
+  static std::vector<std::string> Words(const std::string& text) {
+    std::istringstream words(text);
+    return {std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()};
+  }
+
+  std::string_view word_;  // "mean:"
+  std::vector<Item> items_;
+  std::set<std::string, std::less<>> bounds_;
+  std::set<std::string, std::less<>> coordinates_;
+};
+
+// How each array of a group is cut, and made coarser.
 class Cuts {
  public:
-  static Result<Cuts> Find(const GroupInput& group, std::string_view text) {
+  // `path` must outlive the object.
+  static Result<Cuts> Find(const GroupInput& group, const ViewPath& path) {
+    if (path.axes || path.is_fortran || path.chunks) {
+      return model::NotFound("only arrays have axes, an order and chunks");
+    }
     Cuts cuts;
-    for (const std::string_view item : SplitSlice(text)) {
-      if (item.find('=') == std::string_view::npos) {
-        return model::NotFound("{} does not name a dimension, as slices of groups do",
-                               Quote(item));
+    if (path.slice) {
+      for (const std::string_view item : SplitSlice(*path.slice)) {
+        NDLFS_RETURN_IF_ERROR(GroupBlocks::CheckNamed(item));
+        cuts.items_.push_back({item});
       }
-      cuts.items_.push_back({item});
+    }
+    if (path.blocks) {
+      NDLFS_TRY(cuts.blocks_, GroupBlocks::Parse(*path.blocks));
     }
     NDLFS_RETURN_IF_ERROR(cuts.AddArrays(group));
     for (const Item& item : cuts.items_) {
-      if (!item.name.empty()) continue;
-      return model::NotFound("no array has a dimension called {}",
-                             Quote(item.text.substr(0, item.text.find('='))));
+      if (item.name.empty()) return GroupBlocks::NoDimension(item.text);
     }
+    if (cuts.blocks_) NDLFS_RETURN_IF_ERROR(cuts.blocks_->CheckFound());
     return cuts;
   }
 
-  // Null where the child is whole.
-  const Selection* Of(std::string_view child) const {
-    const auto found = selections_.find(child);
-    return found == selections_.end() ? nullptr : &found->second;
+  // The part of an array that the group has in its place.
+  Result<ArrayInput> Cut(const std::string& name, const ArrayInput& array) const {
+    const auto found = selections_.find(name);
+    const ArrayInput part = found == selections_.end() ? array : MakePart(array, found->second);
+    return blocks_ ? blocks_->Apply(name, part) : part;
   }
 
   // Equal texts for equal cuts.
@@ -99,6 +206,7 @@ class Cuts {
   }
 
   Result<void> AddArray(const std::string& name, const ArrayInput& array) {
+    if (blocks_) NDLFS_RETURN_IF_ERROR(blocks_->Add(array));
     Selection selection;
     for (const uint64_t extent : array.shape) selection.push_back(WholeRange(extent));
     std::vector<bool> is_cut(selection.size());
@@ -139,6 +247,7 @@ class Cuts {
 
   std::vector<Item> items_;
   std::map<std::string, Selection, std::less<>> selections_;
+  std::optional<GroupBlocks> blocks_;
 };
 
 // A group with arrays that are cut.
@@ -156,9 +265,8 @@ class CutGroup final : public GroupInput {
   }
   Result<GroupChild> Load(std::string_view name) const override {
     NDLFS_TRY(GroupChild child, whole_.Load(name));
-    const Selection* selection = cuts_.Of(name);
-    if (selection == nullptr || !child.array) return child;
-    child.array = MakePart(*child.array, *selection);
+    if (!child.array || child.array->reader == nullptr) return child;
+    NDLFS_TRY(child.array, cuts_.Cut(std::string(name), *child.array));
     child.node = child.array->node;
     return child;
   }
@@ -172,25 +280,25 @@ class CutGroup final : public GroupInput {
 
 std::optional<ViewName> GroupPartProvider::Find(const GroupInput& group,
                                                 std::string_view name) const {
-  const auto slice = SliceIn(name);
-  if (!slice) return std::nullopt;
-  auto cuts = Cuts::Find(group, *slice);
+  auto path = ParseGroupPart(name);
+  if (!path) return std::nullopt;
+  auto cuts = Cuts::Find(group, *path);
   if (!cuts) return ViewName{std::string(name), false, std::move(cuts).error()};
-  const std::string text = cuts->Text();
-  ViewPath path = ViewPath::Whole(kExtension);
-  auto file = files_.Find(CutGroup(group, *std::move(cuts)), path.Name());
+  std::string text = cuts->Text();
+  auto file =
+      files_.Find(CutGroup(group, *std::move(cuts)), ViewPath::Whole(path->extension).Name());
   if (!file) return std::nullopt;
-  path.slice = text;
-  file->name = path.Name();
+  if (path->slice) path->slice = std::move(text);
+  file->name = path->Name();
   file->is_listed = false;
   return file;
 }
 
 Result<ViewNode> GroupPartProvider::Make(const GroupInput& group, std::string_view name) const {
-  const auto slice = SliceIn(name);
-  if (!slice) return model::NotFound("{}", name);
-  NDLFS_TRY(Cuts cuts, Cuts::Find(group, *slice));
-  return files_.Make(CutGroup(group, std::move(cuts)), ViewPath::Whole(kExtension).Name());
+  const auto path = ParseGroupPart(name);
+  if (!path) return model::NotFound("{}", name);
+  NDLFS_TRY(Cuts cuts, Cuts::Find(group, *path));
+  return files_.Make(CutGroup(group, std::move(cuts)), ViewPath::Whole(path->extension).Name());
 }
 
 }  // namespace ndlfs::fs

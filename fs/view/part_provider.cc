@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/part_provider.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "fs/view/base/array_part.h"
+#include "fs/view/base/block_statistics.h"
 #include "fs/view/base/chunk_text.h"
 #include "fs/view/base/slice_text.h"
 #include "fs/view/base/unpacked.h"
@@ -37,34 +40,111 @@ struct Part {
   std::string file_name;  // "data.npy"
 };
 
-Result<Part> Cut(const ArrayInput& whole, const ViewPath& path) {
-  const bool is_unpacked = path.stem == ViewPath::Stem::kValues;
-  // A table makes the values of its columns itself.
-  const bool is_table = path.extension == kTable;
-  ViewPath file = ViewPath::Whole(path.extension);
-  if (is_table) file.stem = path.stem;
-  Part part{whole, file.Name()};
-  ViewPath shown = path;  // with the text that is the same for equal parts
-  if (path.slice) {
-    NDLFS_TRY(Selection selection, ParseSlice(whole, *path.slice));
-    shown.slice = FormatSelection(selection, whole.shape);
-    part.input = MakePart(whole, std::move(selection));
+// Files that can have dimensions in another order, and blocks in place of elements: those that
+// say nothing about places in the world.
+bool KnowsAxes(std::string_view extension) {
+  return extension == "npy" || extension == "raw" || extension == kText || IsZarr(extension);
+}
+bool KnowsFortranOrder(const ArrayInput& whole, std::string_view extension) {
+  const bool has_scalars = whole.dtype.kind() != model::Datatype::Kind::kArray;
+  return has_scalars && (extension == "npy" || extension == "raw");
+}
+
+// nullopt if the files of the extension can have what the name asks for.
+std::optional<model::Error> RefuseLayout(const ArrayInput& whole, const ViewPath& path) {
+  if ((path.axes || path.blocks) && !KnowsAxes(path.extension)) {
+    return model::NotFound(".{} files have all elements, in the order of the store",
+                           path.extension)
+        .value();
   }
-  if (is_unpacked && !is_table) {
-    auto values = MakeUnpacked(part.input, FormOf(path.extension));
-    if (!values)
+  if (path.is_fortran && !KnowsFortranOrder(whole, path.extension)) {
+    return model::NotFound("only .npy and .raw files of single numbers have an order").value();
+  }
+  if (path.chunks && !IsZarr(path.extension)) {
+    return model::NotFound("only Zarr has chunks").value();
+  }
+  return std::nullopt;
+}
+
+// Makes the part that a name asks for, step by step.
+class Cutter {
+ public:
+  // `shown` gets the text that is the same for equal parts.
+  Cutter(const ArrayInput& whole, const ViewPath& path, ViewPath& shown)
+      : path_(path), shown_(shown), input_(whole) {}
+
+  Result<ArrayInput> Run() {
+    NDLFS_RETURN_IF_ERROR(CutOut());
+    if (IsUnpacked()) NDLFS_RETURN_IF_ERROR(Unpack());
+    if (blocks_) {
+      NDLFS_TRY(input_, MakeBlocks(input_, *std::move(blocks_)));
+    }
+    if (path_.is_fortran) input_ = InFortranOrder(input_);
+    if (path_.chunks) {
+      NDLFS_TRY(ChunkWish chunks, ParseChunks(input_, *path_.chunks));
+      shown_.chunks = FormatChunks(chunks);
+      input_ = WithChunks(input_, std::move(chunks));
+    }
+    return std::move(input_);
+  }
+
+ private:
+  // A table makes the values of its columns itself.
+  bool IsUnpacked() const {
+    return path_.stem == ViewPath::Stem::kValues && path_.extension != kTable;
+  }
+  // The slice, and its dimensions in their order.
+  Result<void> CutOut() {
+    const ArrayInput whole = input_;
+    Selection selection;
+    for (const uint64_t extent : whole.shape) selection.push_back(WholeRange(extent));
+    if (path_.slice) {
+      NDLFS_TRY(selection, ParseSlice(whole, *path_.slice));
+      shown_.slice = FormatSelection(selection, whole.shape);
+      input_ = MakePart(whole, selection);
+    }
+    std::vector<size_t> axes;
+    for (size_t d = 0; d < input_.shape.size(); ++d) axes.push_back(d);
+    if (path_.axes) {
+      NDLFS_TRY(axes, ParseAxes(input_, *path_.axes));
+      shown_.axes = FormatAxes(axes);
+    }
+    if (path_.is_fortran) std::ranges::reverse(axes);
+    if (path_.blocks) {
+      NDLFS_TRY(const Blocks blocks, ParseBlocks(input_, *path_.blocks));
+      shown_.blocks = FormatBlocks(blocks);
+      blocks_ = Blocks{.statistic = blocks.statistic, .extents = {}};
+      for (const size_t d : axes) blocks_->extents.push_back(blocks.extents[d]);
+    }
+    const ArrayPart part = PartOf(input_);
+    for (size_t& d : axes) d = *DimensionOfWhole(part, d);
+    input_ = MakePart(whole, std::move(selection), std::move(axes));
+    return {};
+  }
+  Result<void> Unpack() {
+    auto values = MakeUnpacked(input_, FormOf(path_.extension));
+    if (!values) {
       return model::NotFound(
           "no numbers, or attributes such as scale_factor that cannot be understood");
-    part.input = *std::move(values);
+    }
+    input_ = *std::move(values);
+    return {};
   }
-  if (path.chunks) {
-    if (!IsZarr(path.extension)) return model::NotFound("only Zarr has chunks");
-    NDLFS_TRY(ChunkWish chunks, ParseChunks(part.input, *path.chunks));
-    shown.chunks = FormatChunks(chunks);
-    part.input = WithChunks(part.input, std::move(chunks));
-  }
-  part.input.stem = shown.NameWithoutExtension();
-  return part;
+
+  const ViewPath& path_;
+  ViewPath& shown_;
+  ArrayInput input_;
+  std::optional<Blocks> blocks_;  // of the dimensions in their new order
+};
+
+Result<Part> Cut(const ArrayInput& whole, const ViewPath& path) {
+  if (auto refusal = RefuseLayout(whole, path)) return model::Propagate(*std::move(refusal));
+  ViewPath file = ViewPath::Whole(path.extension);
+  if (path.extension == kTable) file.stem = path.stem;
+  ViewPath shown = path;
+  NDLFS_TRY(ArrayInput input, Cutter(whole, path, shown).Run());
+  input.stem = shown.NameWithoutExtension();
+  return Part{std::move(input), file.Name()};
 }
 
 }  // namespace

@@ -191,15 +191,18 @@ std::string NpyDescr(const Datatype& type) {
   return AppendDescr(descr, base) ? descr : VoidDescr(base.size());
 }
 
-std::string NpyHeader(const Datatype& dtype, std::span<const uint64_t> shape) {
+std::string NpyHeader(const Datatype& dtype, std::span<const uint64_t> shape, bool is_fortran) {
   const auto [base, inner] = StripArrays(dtype);
   std::vector<uint64_t> extents(shape.begin(), shape.end());
   extents.insert(extents.end(), inner.begin(), inner.end());
 
-  std::string header = fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': {}, }}",
-                                   NpyDescr(base), PythonTuple(extents));
+  std::string header =
+      fmt::format("{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}", NpyDescr(base),
+                  is_fortran ? "True" : "False", PythonTuple(extents));
   if (!extents.empty()) {
-    header.append(kGrowthDigits - std::to_string(extents.front()).size(), ' ');
+    header.append(
+        kGrowthDigits - std::to_string((is_fortran ? extents.back() : extents.front())).size(),
+        ' ');
   }
   // Version 1.0 where the header is Latin-1 and its length fits 16 bits, 2.0
   // where only the first is true, 3.0 (UTF-8) otherwise.

@@ -28,7 +28,9 @@ bool FitsNpy(const model::Datatype& dtype, std::span<const uint64_t> shape);
 std::string NpyDescr(const model::Datatype& dtype);
 
 // All bytes before the first element: magic, version and header, padded to a
-// multiple of 64 bytes. FitsNpy() must be true.
-std::string NpyHeader(const model::Datatype& dtype, std::span<const uint64_t> shape);
+// multiple of 64 bytes. FitsNpy() must be true. In Fortran order, the first of `shape` changes
+// fastest in the elements; `dtype` is then no array type.
+std::string NpyHeader(const model::Datatype& dtype, std::span<const uint64_t> shape,
+                      bool is_fortran = false);
 
 }  // namespace ndlfs::fs

@@ -63,6 +63,9 @@ class TextLines final : public ElementSource {
     return {};
   }
 
+  model::Result<void> VisitChunks(const ChunkVisitor& visit) const override {
+    return elements_->VisitChunks(visit);
+  }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
     return TrackElements(elements_->TrackReader(prefetcher), element_size_,
                          layout_.line_size());

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/base/array_part.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "fs/view/base/block_statistics.h"
 #include "fs/view/elements/slice_elements.h"
 #include "model/path_name.h"
 
@@ -16,22 +18,33 @@ bool IsWhole(const ArrayInput& whole, const Selection& selection) {
   return true;
 }
 
-// `array` without the dimensions that are dropped, and with the extents of the others.
-model::Ndarray CutArray(const model::Ndarray& array, const Selection& selection) {
+// The dimensions of the whole that a part of it has, in their order.
+std::vector<size_t> AxesOf(const Selection& selection, const std::vector<size_t>& axes) {
+  if (!axes.empty()) return axes;
+  std::vector<size_t> kept;
+  for (size_t d = 0; d < selection.size(); ++d) {
+    if (!selection[d].is_dropped) kept.push_back(d);
+  }
+  return kept;
+}
+
+// `array` with the dimensions `axes`, and the extents that are selected.
+model::Ndarray CutArray(const model::Ndarray& array, const Selection& selection,
+                        const std::vector<size_t>& axes) {
   model::Ndarray part = array;
   part.value.reset();
   part.shape.clear();
   part.dimension_names.clear();
-  for (size_t d = 0; d < selection.size(); ++d) {
-    if (selection[d].is_dropped) continue;
+  for (const size_t d : axes) {
     model::Dimension dimension;
     if (d < array.shape.size()) dimension.dimcoord = array.shape[d].dimcoord;
     // An unlimited dimension stays one.
     const bool is_unlimited = d < array.shape.size() && !array.shape[d].size;
     if (!is_unlimited) dimension.size = selection[d].count;
     part.shape.push_back(std::move(dimension));
-    if (d < array.dimension_names.size()) {
-      part.dimension_names.push_back(array.dimension_names[d]);
+    if (!array.dimension_names.empty()) {
+      part.dimension_names.push_back(d < array.dimension_names.size() ? array.dimension_names[d]
+                                                                      : std::string());
     }
   }
   return part;
@@ -39,9 +52,10 @@ model::Ndarray CutArray(const model::Ndarray& array, const Selection& selection)
 
 // A part of coordinates is coordinates, but not one of them alone.
 std::shared_ptr<const backends::Node> CutNode(const backends::Node& node,
-                                              const Selection& selection) {
+                                              const Selection& selection,
+                                              const std::vector<size_t>& axes) {
   auto part = std::make_shared<backends::Node>(node);
-  model::Ndarray array = CutArray(node.array(), selection);
+  model::Ndarray array = CutArray(node.array(), selection, axes);
   if (std::holds_alternative<model::DimCoord>(node.entity) && array.shape.size() == 1) {
     part->entity = model::DimCoord{std::move(array)};
   } else {
@@ -52,28 +66,43 @@ std::shared_ptr<const backends::Node> CutNode(const backends::Node& node,
 
 }  // namespace
 
-ArrayInput MakePart(const ArrayInput& whole, Selection selection) {
-  if (IsWhole(whole, selection)) return whole;
+ArrayInput MakePart(const ArrayInput& whole, Selection selection, std::vector<size_t> axes) {
+  const std::vector<size_t> kept = AxesOf(selection, axes);
+  if (std::ranges::is_sorted(kept)) axes.clear();
+  if (axes.empty() && IsWhole(whole, selection)) return whole;
   ArrayInput input = whole;
-  input.node = CutNode(*whole.node, selection);
-  input.shape = ShapeOf(selection);
+  input.node = CutNode(*whole.node, selection, kept);
+  input.shape.clear();
+  for (const size_t d : kept) input.shape.push_back(selection[d].count);
   input.reader = nullptr;
   input.elements = nullptr;
   if (whole.dtype.is_fixed_size()) {
-    input.elements = MakeSliceElements(whole.reader, selection).value_or(nullptr);
+    std::vector<size_t> all = axes;
+    for (size_t d = 0; d < selection.size() && !all.empty(); ++d) {
+      if (selection[d].is_dropped) all.push_back(d);
+    }
+    input.elements =
+        MakeSliceElements(whole.reader, selection, {}, std::move(all)).value_or(nullptr);
   }
-  input.part = std::make_shared<const ArrayPart>(ArrayPart{whole, std::move(selection)});
+  input.part = std::make_shared<const ArrayPart>(
+      ArrayPart{.whole = whole, .selection = std::move(selection), .axes = std::move(axes)});
   return input;
 }
 
+ArrayPart PartOf(const ArrayInput& input) {
+  if (input.part) return *input.part;
+  ArrayPart part{.whole = input, .selection = {}};
+  for (const uint64_t extent : input.shape) part.selection.push_back(WholeRange(extent));
+  return part;
+}
+
+std::optional<size_t> DimensionOfWhole(const ArrayPart& part, size_t d) {
+  const std::vector<size_t> axes = AxesOf(part.selection, part.axes);
+  return d < axes.size() ? std::optional(axes[d]) : std::nullopt;
+}
+
 ArrayInput WithChunks(const ArrayInput& input, ChunkWish chunks) {
-  ArrayPart part;
-  if (input.part) {
-    part = *input.part;
-  } else {
-    part.whole = input;
-    for (const uint64_t extent : input.shape) part.selection.push_back(WholeRange(extent));
-  }
+  ArrayPart part = PartOf(input);
   part.chunks = std::move(chunks);
   ArrayInput chunked = input;
   chunked.reader = nullptr;
@@ -81,15 +110,25 @@ ArrayInput WithChunks(const ArrayInput& input, ChunkWish chunks) {
   return chunked;
 }
 
+ArrayInput InFortranOrder(const ArrayInput& input) {
+  ArrayPart part = PartOf(input);
+  part.is_fortran = true;
+  ArrayInput ordered = input;
+  ordered.reader = nullptr;
+  ordered.part = std::make_shared<const ArrayPart>(std::move(part));
+  return ordered;
+}
+
 model::Result<std::optional<ArrayInput>> FindCoordinateOfPart(const ArrayPart& part, size_t d) {
-  size_t dimension = 0;
-  for (; dimension < part.selection.size(); ++dimension) {
-    if (!part.selection[dimension].is_dropped && d-- == 0) break;
-  }
-  if (dimension == part.selection.size()) return std::nullopt;
-  NDLFS_TRY(auto found, FindCoordinate(part.whole, dimension));
-  if (found) found = MakePart(*found, {part.selection[dimension]});
-  return found;
+  const auto dimension = DimensionOfWhole(part, d);
+  if (!dimension) return std::nullopt;
+  NDLFS_TRY(auto found, FindCoordinate(part.whole, *dimension));
+  if (!found) return std::nullopt;
+  found = MakePart(*found, {part.selection[*dimension]});
+  if (!part.blocks || part.blocks->extents[d] == 1) return found;
+  // Text has no centre.
+  auto centres = MakeBlocks(*found, CentresOf({part.blocks->extents[d]}));
+  return centres ? std::optional(*std::move(centres)) : std::nullopt;
 }
 
 std::string DimensionName(const ArrayInput& input, size_t d) {

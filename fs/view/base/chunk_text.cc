@@ -31,7 +31,8 @@ Result<uint64_t> ParseExtent(std::string_view text, uint64_t extent) {
 
 }  // namespace
 
-Result<ChunkWish> ParseChunks(const ArrayInput& array, std::string_view text) {
+Result<ChunkWish> ParseChunks(const ArrayInput& array, std::string_view text,
+                              std::string_view word) {
   ChunkWish chunks(array.shape.size());
   const std::vector<std::string_view> items = SplitSlice(text);
   const auto has_name = [](std::string_view item) {
@@ -39,17 +40,18 @@ Result<ChunkWish> ParseChunks(const ArrayInput& array, std::string_view text) {
   };
   const auto named = static_cast<size_t>(std::ranges::count_if(items, has_name));
   if (named != 0 && named != items.size()) {
-    return model::NotFound("chunks: some extents with names of dimensions, and some without");
+    return model::NotFound("{}: some extents with names of dimensions, and some without", word);
   }
   if (named == 0 && items.size() > chunks.size()) {
-    return model::NotFound("chunks: {} extents for {} dimensions", items.size(), chunks.size());
+    return model::NotFound("{}: {} extents for {} dimensions", word, items.size(),
+                           chunks.size());
   }
   for (size_t i = 0; i < items.size(); ++i) {
     NamedItem item{i, items[i]};
     if (named != 0) {
       const auto found = FindNamedItem(array, items[i]);
       if (!found) {
-        return model::NotFound("chunks: no dimension is called {}",
+        return model::NotFound("{}: no dimension is called {}", word,
                                Quote(items[i].substr(0, items[i].find('='))));
       }
       item = *found;
@@ -57,9 +59,9 @@ Result<ChunkWish> ParseChunks(const ArrayInput& array, std::string_view text) {
       continue;
     }
     if (chunks[item.dimension])
-      return model::NotFound("chunks: {} is there twice", Quote(items[i]));
+      return model::NotFound("{}: {} is there twice", word, Quote(items[i]));
     NDLFS_TRY(chunks[item.dimension], ParseExtent(item.text, array.shape[item.dimension]),
-              "chunks");
+              std::string(word));
   }
   return chunks;
 }

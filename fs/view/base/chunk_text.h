@@ -19,8 +19,9 @@ using ChunkWish = std::vector<std::optional<uint64_t>>;
 // be a part: either NAME=EXTENT for dimensions by their names, or EXTENT for dimensions in
 // their order, where nothing stands for "as without it". EXTENT is a number of elements, or -1
 // for all of them; a larger one than the array has is all of them. kNotFound says what is
-// wrong.
-model::Result<ChunkWish> ParseChunks(const ArrayInput& array, std::string_view text);
+// wrong, and begins with `word`, which stands for "chunks".
+model::Result<ChunkWish> ParseChunks(const ArrayInput& array, std::string_view text,
+                                     std::string_view word = "chunks");
 
 // Text in the order of the dimensions from which ParseChunks() makes `chunks` again. Equal ones
 // have equal texts.

@@ -79,13 +79,7 @@ std::optional<ArrayInput> Converted(const ArrayInput& input,
   values.node = std::move(node);
   values.dtype = type;
   values.reader = nullptr;
-  ArrayPart part;
-  if (input.part) {
-    part = *input.part;
-  } else {
-    part.whole = input;
-    for (const uint64_t extent : input.shape) part.selection.push_back(WholeRange(extent));
-  }
+  ArrayPart part = PartOf(input);
   part.is_converted = true;
   values.part = std::make_shared<const ArrayPart>(std::move(part));
   return values;

@@ -1,30 +1,62 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/base/view_path.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
 
 #include "model/reserved_names.h"
 
 namespace ndlfs::fs {
 namespace {
 
+constexpr std::string_view kAxes = "axes:";
 constexpr std::string_view kChunks = "chunks:";
+constexpr std::array<std::string_view, 5> kStatistics = {
+    "mean:", "min:", "max:", "sum:", "count:"};
+constexpr std::string_view kFortranOrder = "order=F";
 constexpr std::string_view kOmeTiff = "ome.tif";
 
-// Divides what stands between brackets.
-void SplitBrackets(std::string_view text, ViewPath& path) {
-  for (size_t item = 0; item <= text.size();) {
-    if (text.substr(item).starts_with(kChunks)) {
-      if (item > 0) path.slice = text.substr(0, item - 1);
-      path.chunks = text.substr(item + kChunks.size());
-      return;
+// Divides what stands between brackets into its parts.
+class BracketsParser {
+ public:
+  explicit BracketsParser(ViewPath& path) : path_(path), part_(&path.slice) {}
+
+  // False if a part is there twice.
+  bool Run(std::string_view text) {
+    for (;;) {
+      const size_t comma = std::min(text.find(','), text.size());
+      if (!Take(text.substr(0, comma))) return false;
+      if (comma == text.size()) return true;
+      text.remove_prefix(comma + 1);
     }
-    const size_t comma = text.find(',', item);
-    if (comma == std::string_view::npos) break;
-    item = comma + 1;
   }
-  path.slice = text;
-}
+
+ private:
+  bool Take(std::string_view item) {
+    if (item == kFortranOrder) return !std::exchange(path_.is_fortran, true);
+    if (item.starts_with(kAxes)) return Begin(path_.axes, item.substr(kAxes.size()));
+    if (item.starts_with(kChunks)) return Begin(path_.chunks, item.substr(kChunks.size()));
+    for (const std::string_view word : kStatistics) {
+      if (item.starts_with(word)) return Begin(path_.blocks, item);
+    }
+    if (!part_->has_value()) return Begin(*part_, item);
+    part_->value().append(1, ',').append(item);
+    return true;
+  }
+  bool Begin(std::optional<std::string>& part, std::string_view text) {
+    if (part) return false;
+    part_ = &part;
+    part = text;
+    return true;
+  }
+
+  ViewPath& path_;
+  std::optional<std::string>* part_;  // that the next item belongs to
+};
 
 }  // namespace
 
@@ -40,7 +72,7 @@ std::optional<ViewPath> ViewPath::Parse(std::string_view name) {
     // A slice may have brackets and dots of its own.
     const size_t end = name.rfind("].");
     if (end == std::string_view::npos) return std::nullopt;
-    SplitBrackets(name.substr(1, end - 1), path);
+    if (!BracketsParser(path).Run(name.substr(1, end - 1))) return std::nullopt;
     name.remove_prefix(end + 1);
   }
   if (!name.starts_with('.')) return std::nullopt;
@@ -59,9 +91,14 @@ std::string_view ViewPath::StemText() const {
 }
 
 std::optional<std::string> ViewPath::Brackets() const {
-  if (!chunks) return slice;
-  std::string text = slice ? *slice + ',' : std::string();
-  return text.append(kChunks).append(*chunks);
+  if (!has_brackets()) return std::nullopt;
+  std::vector<std::string> parts;
+  if (slice) parts.push_back(*slice);
+  if (blocks) parts.push_back(*blocks);
+  if (axes) parts.push_back(std::string(kAxes) + *axes);
+  if (is_fortran) parts.emplace_back(kFortranOrder);
+  if (chunks) parts.push_back(std::string(kChunks) + *chunks);
+  return fmt::format("{}", fmt::join(parts, ","));
 }
 
 std::string ViewPath::NameWithoutExtension() const {

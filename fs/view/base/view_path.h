@@ -11,7 +11,8 @@
 
 namespace ndlfs::fs {
 
-// A name in its parts: "values[lat=40:60,chunks:lat=5].npy".
+// A name in its parts: "values[lat=40:60,mean:lat=4,axes:lon,lat,chunks:lat=5].zarr". The parts
+// in the brackets stand in any order, but for the slice, which comes first.
 struct ViewPath {
   enum class Stem : uint8_t {
     kData,    // the elements as the store has them
@@ -20,20 +21,28 @@ struct ViewPath {
 
   Stem stem = Stem::kData;
   // The slice in the brackets, as it is written. Empty for empty brackets; nullopt if there are
-  // none, or if they have chunks only.
+  // none, or if they have other parts only.
   std::optional<std::string> slice = {};
-  // What follows "chunks:" at the beginning of an item, up to the closing bracket.
+  // A word for what becomes of blocks of elements, and the extents of the blocks, up to the
+  // next part: "mean:lat=4,lon=4". The words are "mean", "min", "max", "sum" and "count".
+  std::optional<std::string> blocks = {};
+  // What follows "axes:" at the beginning of an item, up to the next part.
+  std::optional<std::string> axes = {};
+  // Whether an item is "order=F", which may also stand between those of another part.
+  bool is_fortran = false;
+  // What follows "chunks:", up to the next part.
   std::optional<std::string> chunks = {};
   // What follows the first dot after the stem or the brackets: "npy", "raw.hdr". May be empty.
   std::string extension;
 
-  // nullopt for names of other files, such as "preview.png". Knows no extension, and does not
-  // read the slice.
+  // nullopt for names of other files, such as "preview.png", and if a part is there twice.
+  // Knows no extension, and does not read the parts.
   static std::optional<ViewPath> Parse(std::string_view name);
   // The file with all of the array as the store has it: "data.npy".
   static ViewPath Whole(std::string_view extension);
 
-  // The name; Parse() of it gives these parts again.
+  // The name, with the parts in the order in which they are above; Parse() of it gives these
+  // parts again.
   std::string Name() const;
   // What stands before the dot and the extension: "values[0]".
   std::string NameWithoutExtension() const;
@@ -41,7 +50,7 @@ struct ViewPath {
   std::string_view StemText() const;
   // All that stands between the brackets; nullopt if there are none.
   std::optional<std::string> Brackets() const;
-  bool has_brackets() const { return slice.has_value() || chunks.has_value(); }
+  bool has_brackets() const { return slice || blocks || axes || is_fortran || chunks; }
   // All of the array as the store has it.
   bool is_whole() const { return stem == Stem::kData && !has_brackets(); }
 

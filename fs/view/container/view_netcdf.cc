@@ -61,6 +61,7 @@ class BlockwiseView final : public View {
     auto reader = file_->ForReader(prefetcher);
     return reader ? std::make_shared<const BlockwiseView>(file_, std::move(reader)) : nullptr;
   }
+  Result<std::optional<ReadCost>> FindCost() const override { return file_->FindCost(); }
 
  private:
   static constexpr uint64_t kBlock = backends::netcdf3::kReadBlock;
@@ -86,6 +87,9 @@ class EitherValues final : public ElementSource {
                     cache::ReadHint hint) const override {
     NDLFS_TRY(const auto are_doubles, are_doubles_->Get());
     return (*are_doubles ? doubles_ : integers_)->Read(offset, out, order, hint);
+  }
+  Result<void> VisitChunks(const ChunkVisitor& visit) const override {
+    return integers_->VisitChunks(visit);
   }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
     return integers_->TrackReader(prefetcher);

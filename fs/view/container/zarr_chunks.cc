@@ -68,6 +68,13 @@ class WholeChunk final : public View {
         size_(ProductOf(array_->chunk_shape) * array_->fill.size()) {}
 
   std::optional<uint64_t> size() const override { return size_; }
+  Result<std::optional<ReadCost>> FindCost() const override {
+    NDLFS_TRY(const auto cost, InArray(*array_, reader_->CostOf(number_)));
+    return ReadCost{.chunks = 1,
+                    .kept = cost.is_kept ? uint64_t{1} : 0,
+                    .fetched_bytes = cost.fetched_bytes,
+                    .decoded_bytes = cost.decoded_bytes};
+  }
   Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
     if (offset >= size_) return size_t{0};
     out = out.first(std::min<uint64_t>(out.size(), size_ - offset));
@@ -236,6 +243,30 @@ class TextChunk final : public View {
   mutable std::atomic<uint64_t> size_{0};  // 0: not known yet
 };
 
+// A chunk of an array with other chunks than the source. Once one was opened, those of the
+// source are kept for the next ones.
+class OtherChunk final : public View {
+ public:
+  OtherChunk(ArrayPtr array, ReaderPtr reader, ViewPtr chunk)
+      : array_(std::move(array)), reader_(std::move(reader)), chunk_(std::move(chunk)) {}
+
+  std::optional<uint64_t> size() const override { return chunk_->size(); }
+  Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
+    return chunk_->Read(offset, out);
+  }
+  Result<std::optional<ReadCost>> FindCost() const override { return chunk_->FindCost(); }
+  std::shared_ptr<const View> ForReader(cache::Prefetcher& prefetcher) const override {
+    array_->keeper->Keep(reader_);
+    auto followed = chunk_->ForReader(prefetcher);
+    return std::make_shared<const OtherChunk>(array_, reader_, followed ? followed : chunk_);
+  }
+
+ private:
+  const ArrayPtr array_;
+  const ReaderPtr reader_;
+  const ViewPtr chunk_;
+};
+
 // The elements of a chunk that is inside of an array with other chunks.
 Result<ViewPtr> MakeBox(const StoredArray& array, ReaderPtr reader,
                         std::span<const uint64_t> index) {
@@ -289,14 +320,23 @@ Result<ViewPtr> MakeChunk(const ArrayPtr& array, std::span<const uint64_t> index
   }
   // A reader of the whole array is followed, and chunks are decoded ahead.
   if (array->chunk_shape == array->shape) return MakeSegmentedView({AllOf(array->elements)});
-  if (!array->source.is_converted && IsInside(*array, index)) {
-    NDLFS_TRY(ReaderPtr reader, ReaderOf(*array));
-    if (reader != nullptr && reader->has_chunks() && reader->max_chunk_bytes() != 0) {
-      if (!array->source.has_same_chunks) return MakeBox(*array, std::move(reader), index);
+  const bool is_elements = !array->source.is_converted && IsInside(*array, index);
+  ReaderPtr reader;
+  if (is_elements || !array->source.has_same_chunks) {
+    NDLFS_TRY(reader, ReaderOf(*array));
+  }
+  ViewPtr chunk;
+  if (is_elements && reader != nullptr && reader->has_chunks() &&
+      reader->max_chunk_bytes() != 0) {
+    if (array->source.has_same_chunks) {
       return std::make_shared<const WholeChunk>(array, std::move(reader), index);
     }
+    NDLFS_TRY(chunk, MakeBox(*array, reader, index));
   }
-  return std::make_shared<const RowsOfChunk>(array, index);
+  if (chunk == nullptr) chunk = std::make_shared<const RowsOfChunk>(array, index);
+  if (reader == nullptr) reader = array->source.whole;
+  if (array->source.has_same_chunks || reader == nullptr) return chunk;
+  return std::make_shared<const OtherChunk>(array, std::move(reader), std::move(chunk));
 }
 
 }  // namespace ndlfs::fs::zarr

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fs/view/container/zarr_types.h"
+#include "fs/view/elements/chunk_need.h"
 #include "fs/view/elements/element_source.h"
 #include "fs/view/elements/view_node.h"
 #include "model/error.h"
@@ -39,6 +40,8 @@ struct ChunkSource {
   std::shared_ptr<const ElementSource> stored;
   // Only if they are of variable size.
   std::shared_ptr<const cache::ArrayReader> reader;
+  // Of a part of an array: reads the whole array.
+  std::shared_ptr<const cache::ArrayReader> whole;
 };
 
 // What the directory of an array is made of. Chunks hold little-endian elements in C order; if
@@ -53,6 +56,8 @@ struct StoredArray {
   std::shared_ptr<const ElementSource> elements;  // all of the array; null: of variable size
   std::string name;                               // what errors begin with; may be empty
   ChunkSource source;
+  // If the chunks are not those of the source, each of them may need all of these.
+  std::shared_ptr<ChunkKeeper> keeper = std::make_shared<ChunkKeeper>();
 };
 
 // The number of chunks along each dimension.

@@ -101,13 +101,17 @@ std::optional<Extents> SourceChunkShape(const cache::ArrayReader& reader) {
 
 // Those of the part that `input` is: each chunk is made of few chunks of the whole.
 Extents ChunkShapeOfPart(const ArrayInput& input, const Extents& whole) {
+  const auto divide = [](uint64_t extent, uint64_t by) {
+    return std::min(extent, extent / by + (extent % by != 0));
+  };
+  const ArrayPart& part = *input.part;
   Extents shape;
-  for (size_t d = 0; d < input.part->selection.size(); ++d) {
-    const IndexRange& range = input.part->selection[d];
-    if (range.is_dropped) continue;
-    const auto step = static_cast<uint64_t>(range.step > 0 ? range.step : -range.step);
-    const uint64_t extent = std::min(whole[d], whole[d] / step + (whole[d] % step != 0));
-    shape.push_back(std::max<uint64_t>(1, std::min(extent, range.count)));
+  for (size_t d = 0; d < input.shape.size(); ++d) {
+    const size_t of_whole = *DimensionOfWhole(part, d);
+    const int64_t step = part.selection[of_whole].step;
+    uint64_t extent = divide(whole[of_whole], static_cast<uint64_t>(step > 0 ? step : -step));
+    if (part.blocks) extent = divide(extent, part.blocks->extents[d]);
+    shape.push_back(std::max<uint64_t>(1, std::min(extent, input.shape[d])));
   }
   return shape;
 }
@@ -298,6 +302,7 @@ Result<void> TakeFixed(const ArrayInput& input, const ElementForm& form, StoredA
   }
   array.elements = input.elements;
   array.source.stored = input.elements;
+  if (input.part) array.source.whole = input.part->whole.reader;
   if (form.packing.converter != nullptr) {
     array.source.is_converted = true;
     array.elements = ConvertElements(input.elements, form.packing);

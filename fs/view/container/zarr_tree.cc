@@ -183,6 +183,11 @@ class ArrayDirectory : public ViewDirectory {
   uint64_t held_bytes() const override {
     return BytesOf(array_->documents) + (array_->elements ? array_->elements->held_bytes() : 0);
   }
+  Result<std::optional<ReadCost>> FindCost() const override {
+    if (array_->elements == nullptr) return std::nullopt;
+    NDLFS_TRY(const ReadCost cost, CostOf(*array_->elements));
+    return cost;
+  }
   Result<ViewNode> Find(std::string_view name) const override {
     if (auto document = FindDocument(array_->documents, name)) {
       return MakeSegmentedView({*std::move(document)});
@@ -274,6 +279,15 @@ class GroupDirectory final : public ViewDirectory {
         std::ranges::lower_bound(children_, name, {}, &Children::value_type::first);
     if (child == children_.end() || child->first != name) return model::NotFound("{}", name);
     return child->second;
+  }
+  // What is not known costs nothing here.
+  Result<std::optional<ReadCost>> FindCost() const override {
+    ReadCost sum;
+    for (const auto& [name, directory] : children_) {
+      NDLFS_TRY(const auto cost, directory->FindCost());
+      if (cost) AddCost(*cost, sum);
+    }
+    return sum;
   }
   // Counts the texts below a second time if they are consolidated.
   uint64_t held_bytes() const override {

@@ -72,6 +72,9 @@ class ConvertedElements final : public ElementSource {
     }
     return {};
   }
+  Result<void> VisitChunks(const ChunkVisitor& visit) const override {
+    return source_->VisitChunks(visit);
+  }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
     return TrackElements(source_->TrackReader(prefetcher), converter_->from_size(),
                          converter_->to_size());

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "backends/store/cancellation.h"
 #include "cache/array_reader.h"
 #include "cache/prefetcher.h"
 
@@ -58,6 +59,12 @@ class ArrayElements final : public ElementSource {
   model::Result<std::shared_ptr<const cache::ArrayReader>> Reader() const override {
     return reader_;
   }
+  model::Result<void> VisitChunks(const ChunkVisitor& visit) const override {
+    for (uint64_t chunk = 0; chunk < reader_->chunk_count(); ++chunk) {
+      NDLFS_RETURN_IF_ERROR(visit(*reader_, chunk));
+    }
+    return {};
+  }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
     return std::make_unique<ArrayTracker>(prefetcher, reader_);
   }
@@ -78,6 +85,22 @@ model::Result<std::shared_ptr<const ElementSource>> MakeArrayElements(
     return model::Limit("more than {} bytes of elements", backends::kMaxViewSize);
   }
   return std::make_shared<const ArrayElements>(std::move(reader), std::move(name));
+}
+
+model::Result<ReadCost> CostOf(const ElementSource& source) {
+  ReadCost cost;
+  const auto add = [&](const cache::ArrayReader& reader,
+                       uint64_t chunk) -> model::Result<void> {
+    NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+    NDLFS_TRY(const auto one, reader.CostOf(chunk));
+    cost.chunks += 1;
+    cost.kept += one.is_kept ? 1 : 0;
+    cost.fetched_bytes += one.fetched_bytes;
+    cost.decoded_bytes += one.decoded_bytes;
+    return {};
+  };
+  NDLFS_RETURN_IF_ERROR(source.VisitChunks(add));
+  return cost;
 }
 
 std::unique_ptr<ReadTracker> TrackElements(std::unique_ptr<ReadTracker> tracker,

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "backends/base/bytes.h"
 #include "cache/read_hint.h"
+#include "fs/view/elements/view.h"
 #include "model/datatype.h"
 #include "model/error.h"
 
@@ -53,6 +55,11 @@ class ElementSource {
   virtual model::Result<std::shared_ptr<const cache::ArrayReader>> Reader() const {
     return nullptr;
   }
+  // Calls `visit` for each chunk of an array that elements are in, once. Calls it for nothing
+  // if the elements are not known to be in chunks. Loads no chunk. Stops at the first error.
+  using ChunkVisitor =
+      std::function<model::Result<void>(const cache::ArrayReader& reader, uint64_t chunk)>;
+  virtual model::Result<void> VisitChunks(const ChunkVisitor& /*visit*/) const { return {}; }
   // A tracker for one open file. The tracker must not outlive `prefetcher`.
   virtual std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const = 0;
 };
@@ -62,6 +69,9 @@ class ElementSource {
 // one failed. kLimit if there are more bytes than a file can have.
 model::Result<std::shared_ptr<const ElementSource>> MakeArrayElements(
     std::shared_ptr<const cache::ArrayReader> reader, std::string name = {});
+
+// What reading all of `source` takes.
+model::Result<ReadCost> CostOf(const ElementSource& source);
 
 // Follows a reader of a source that makes `to_size` bytes of each element of `from_size` bytes
 // of another source, which `tracker` follows. Neither size is 0.

@@ -58,6 +58,11 @@ class Records final : public ElementSource {
     }
     return {};
   }
+  Result<void> VisitChunks(const ChunkVisitor& visit) const override {
+    for (const RecordPart& part : parts_)
+      NDLFS_RETURN_IF_ERROR(part.values->VisitChunks(visit));
+    return {};
+  }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
     return std::make_unique<RecordsTracker>(parts_, stride_, prefetcher);
   }

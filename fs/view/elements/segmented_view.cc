@@ -106,6 +106,19 @@ class SegmentedView final : public View, public std::enable_shared_from_this<Seg
     return done;
   }
 
+  // A source that is in the file several times counts once.
+  Result<std::optional<ReadCost>> FindCost() const override {
+    ReadCost sum;
+    std::unordered_set<const ElementSource*> counted;
+    for (const Segment& segment : segments_) {
+      const auto* part = std::get_if<Elements>(&segment);
+      if (part == nullptr || !counted.insert(part->source.get()).second) continue;
+      NDLFS_TRY(const ReadCost cost, CostOf(*part->source));
+      AddCost(cost, sum);
+    }
+    return sum;
+  }
+
   // Segments of elements.
   size_t elements_count() const { return elements_count_; }
 

@@ -22,6 +22,9 @@ class FlippedSigns final : public ElementSource {
     Flip(offset, out, order);
     return {};
   }
+  model::Result<void> VisitChunks(const ChunkVisitor& visit) const override {
+    return source_->VisitChunks(visit);
+  }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
     return source_->TrackReader(prefetcher);
   }

@@ -3,15 +3,18 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <utility>
 #include <vector>
 
 #include "backends/base/checked.h"
 #include "backends/codec/byte_swap.h"
 #include "cache/array_reader.h"
+#include "cache/chunk_spill.h"
 #include "cache/prefetcher.h"
 #include "cache/range_to_boxes.h"
+#include "fs/view/elements/chunk_need.h"
+#include "fs/view/elements/whole_elements.h"
+#include "model/mutex.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -79,18 +82,26 @@ struct ChunkRun {
   uint64_t count;
 };
 
+// A box of elements of a part. Its dimensions are those of the array.
+struct Box {
+  Coordinates begin;  // in the part
+  Coordinates count;
+  std::vector<int64_t> strides;  // in bytes, where the box is copied to
+};
+
 class SliceElements final : public ElementSource {
  public:
-  // `count` is the number of elements.
-  SliceElements(std::shared_ptr<const ArrayReader> reader, Selection selection, uint64_t count,
-                std::string name)
+  // `count` is the number of elements. `axes` has all dimensions.
+  SliceElements(std::shared_ptr<const ArrayReader> reader, Selection selection,
+                std::vector<size_t> axes, uint64_t count, std::string name)
       : reader_(std::move(reader)),
         selection_(std::move(selection)),
+        axes_(std::move(axes)),
         name_(std::move(name)),
         item_(reader_->spec().dtype.size()),
         size_(count * item_),
         decodes_(reader_->max_chunk_bytes() != 0) {
-    for (const IndexRange& range : selection_) shape_.push_back(range.count);
+    for (const size_t d : axes_) shape_.push_back(selection_[d].count);
     uint64_t stride = item_;
     strides_.resize(shape_.size());
     for (size_t d = shape_.size(); d-- > 0;) {
@@ -103,9 +114,20 @@ class SliceElements final : public ElementSource {
 
   Result<void> Read(uint64_t offset, ByteSpan out, ByteOrder order,
                     ReadHint hint) const override {
-    auto read = ReadBytes(offset, out, order, hint);
+    const auto read_elements = [&](uint64_t first, ByteSpan to) {
+      return ReadElements(first, to, order, hint);
+    };
+    auto read = ReadWholeElements(item_, offset, out, read_elements);
     if (read || name_.empty()) return read;
     return model::Propagate(std::move(read).error(), name_);
+  }
+  Result<void> VisitChunks(const ChunkVisitor& visit) const override {
+    if (size_ == 0) return {};
+    Box all{Coordinates(selection_.size(), 0), {}, {}};
+    for (const IndexRange& range : selection_) all.count.push_back(range.count);
+    return VisitChunks(all, [&](const std::vector<ChunkRun>& runs) {
+      return visit(*reader_, reader_->ChunkAt(PlaceOf(runs)));
+    });
   }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override;
 
@@ -115,7 +137,8 @@ class SliceElements final : public ElementSource {
     std::vector<uint64_t> places;
     const auto visit = [&](const Coordinates& begin, const Coordinates& count,
                            uint64_t) -> Result<void> {
-      return VisitChunks(begin, count, [&](const std::vector<ChunkRun>& runs) -> Result<void> {
+      const Box box = BoxOf(begin, count);
+      return VisitChunks(box, [&](const std::vector<ChunkRun>& runs) -> Result<void> {
         if (places.size() == most) return model::NotFound("enough");
         places.push_back(PlaceOf(runs));
         return {};
@@ -127,8 +150,15 @@ class SliceElements final : public ElementSource {
     }
     return places;
   }
+  // Tells which chunks a reader needs that has come to byte `offset`.
+  void TellNeed(const void* tracker, uint64_t offset) const {
+    if (selection_.empty() || offset >= size_) return;
+    const IndexRange& slowest = selection_[0];
+    const uint64_t first = axes_[0] == 0 ? offset / (size_ / slowest.count) : 0;
+    const auto [low, high] = std::minmax({slowest.At(first), slowest.At(slowest.count - 1)});
+    fs::TellNeed(*reader_, tracker, low, high);
+  }
   const std::shared_ptr<const ArrayReader>& reader() const { return reader_; }
-  bool decodes() const { return decodes_; }
 
  private:
   // Elements [begin, end) of the part, a box at a time.
@@ -136,23 +166,19 @@ class SliceElements final : public ElementSource {
   Result<void> CutIntoBoxes(uint64_t begin, uint64_t end, const Visit& visit) const {
     return cache::RangeToBoxes(shape_, ElementStrides(shape_), visit).Run(begin, end);
   }
-  Result<void> ReadBytes(uint64_t offset, ByteSpan out, ByteOrder order, ReadHint hint) const {
-    if (out.empty()) return {};
-    // Reads the whole element if only a part of it is wanted.
-    while (offset % item_ != 0 || out.size() < item_) {
-      const uint64_t from = offset % item_;
-      const size_t count = std::min<uint64_t>(item_ - from, out.size());
-      Bytes element(item_);
-      NDLFS_RETURN_IF_ERROR(ReadElements(offset / item_, element.span(), order, hint));
-      std::memcpy(out.data(), element.data() + from, count);
-      offset += count;
-      out = out.subspan(count);
-      if (out.empty()) return {};
+
+  // A box whose dimensions are those of the part, and which is copied in C order of these.
+  Box BoxOf(const Coordinates& begin, const Coordinates& count) const {
+    Box box{Coordinates(begin.size()), Coordinates(begin.size()),
+            std::vector<int64_t>(begin.size())};
+    auto stride = static_cast<int64_t>(item_);
+    for (size_t i = begin.size(); i-- > 0;) {
+      box.begin[axes_[i]] = begin[i];
+      box.count[axes_[i]] = count[i];
+      box.strides[axes_[i]] = stride;
+      stride *= static_cast<int64_t>(count[i]);
     }
-    const size_t whole = out.size() - out.size() % item_;
-    NDLFS_RETURN_IF_ERROR(ReadElements(offset / item_, out.first(whole), order, hint));
-    if (whole == out.size()) return {};
-    return ReadBytes(offset + whole, out.subspan(whole), order, hint);
+    return box;
   }
 
   // Whole elements.
@@ -163,9 +189,9 @@ class SliceElements final : public ElementSource {
                            uint64_t) -> Result<void> {
       uint64_t elements = 1;
       for (const uint64_t n : count) elements *= n;
-      NDLFS_RETURN_IF_ERROR(decodes_ && reader_->has_chunks()
-                                ? CopyFromChunks(begin, count, to)
-                                : CopyFromFile(begin, count, to, hint));
+      const Box box = BoxOf(begin, count);
+      NDLFS_RETURN_IF_ERROR(decodes_ && reader_->has_chunks() ? CopyFromChunks(box, to)
+                                                              : CopyFromFile(box, to, hint));
       to += elements * item_;
       return {};
     };
@@ -201,10 +227,11 @@ class SliceElements final : public ElementSource {
 
   // Calls `visit` with one run along each dimension for every chunk that the box has a part of.
   template <typename Visit>
-  Result<void> VisitChunks(const Coordinates& begin, const Coordinates& count,
-                           const Visit& visit) const {
+  Result<void> VisitChunks(const Box& box, const Visit& visit) const {
     std::vector<std::vector<ChunkRun>> all;
-    for (size_t d = 0; d < begin.size(); ++d) all.push_back(RunsAlong(d, begin[d], count[d]));
+    for (size_t d = 0; d < box.begin.size(); ++d) {
+      all.push_back(RunsAlong(d, box.begin[d], box.count[d]));
+    }
     std::vector<size_t> at(all.size(), 0);
     std::vector<ChunkRun> runs(all.size());
     for (;;) {
@@ -222,21 +249,18 @@ class SliceElements final : public ElementSource {
     return static_cast<uint64_t>(place);
   }
 
-  Result<void> CopyFromChunks(const Coordinates& begin, const Coordinates& count,
-                              std::byte* to) const {
-    Coordinates out_strides(count.size(), item_);
-    for (size_t d = count.size(); d-- > 1;) out_strides[d - 1] = out_strides[d] * count[d];
-    return VisitChunks(begin, count, [&](const std::vector<ChunkRun>& runs) -> Result<void> {
-      uint64_t out = 0;
+  Result<void> CopyFromChunks(const Box& box, std::byte* to) const {
+    return VisitChunks(box, [&](const std::vector<ChunkRun>& runs) -> Result<void> {
+      int64_t out = 0;
       for (size_t d = 0; d < runs.size(); ++d) {
-        out += (runs[d].begin - begin[d]) * out_strides[d];
+        out += static_cast<int64_t>(runs[d].begin - box.begin[d]) * box.strides[d];
       }
-      return CopyFromChunk(runs, out_strides, to + out);
+      return CopyFromChunk(runs, box.strides, to + out);
     });
   }
 
-  Result<void> CopyFromChunk(const std::vector<ChunkRun>& runs, const Coordinates& out_strides,
-                             std::byte* to) const {
+  Result<void> CopyFromChunk(const std::vector<ChunkRun>& runs,
+                             const std::vector<int64_t>& out_strides, std::byte* to) const {
     const backends::ArraySpec& spec = reader_->spec();
     std::vector<CopyAxis> axes(runs.size());
     uint64_t from = 0;
@@ -248,9 +272,10 @@ class SliceElements final : public ElementSource {
     for (size_t d = runs.size(); d-- > 0;) {
       from += (selection_[d].At(runs[d].begin) - spec.grid.Begin(d, runs[d].chunk)) * stride;
       axes[d] = {runs[d].count, selection_[d].step * static_cast<int64_t>(stride),
-                 static_cast<int64_t>(out_strides[d])};
+                 out_strides[d]};
       stride *= spec.grid.Extent(d, runs[d].chunk);
     }
+    if (CopyFromSpill(linear, from, axes, to)) return {};
     NDLFS_TRY(const auto chunk, reader_->Load(linear));
     if (!chunk->empty()) {
       Copy(chunk->data() + from, to, axes, item_);
@@ -263,23 +288,38 @@ class SliceElements final : public ElementSource {
     return {};
   }
 
-  // Where nothing is decoded, the elements are read where they are: in one piece where they lie
-  // close together, else row by row.
-  Result<void> CopyFromFile(const Coordinates& begin, const Coordinates& count, std::byte* to,
-                            ReadHint hint) const {
-    std::vector<CopyAxis> axes(count.size());
-    auto out = static_cast<int64_t>(item_);
-    int64_t from = 0;
-    for (size_t d = count.size(); d-- > 0;) {
-      axes[d] = {count[d], selection_[d].step * strides_[d], out};
-      out *= static_cast<int64_t>(count[d]);
-      from += Place(d, begin[d]);
-    }
-    return CopyPieces(from, axes, to, hint);
+  bool CopyFromSpill(uint64_t chunk, uint64_t from, std::span<const CopyAxis> axes,
+                     std::byte* to) const {
+    const cache::ChunkSpill* const spill = reader_->spill();
+    if (spill == nullptr || spill->empty()) return false;
+    return spill->Read(chunk, [&](const cache::ChunkSpill::ReadAt& read_at) {
+      const auto read = [&](uint64_t offset, ByteSpan out) -> Result<void> {
+        if (read_at(offset, out)) return {};
+        return model::NotFound("not on disk");
+      };
+      return CopyPieces(read, static_cast<int64_t>(from), axes, to).has_value();
+    });
   }
 
-  Result<void> CopyPieces(int64_t from, std::span<const CopyAxis> axes, std::byte* to,
-                          ReadHint hint) const {
+  // Where nothing is decoded, the elements are read where they are: in one piece where they lie
+  // close together, else row by row.
+  Result<void> CopyFromFile(const Box& box, std::byte* to, ReadHint hint) const {
+    std::vector<CopyAxis> axes(box.count.size());
+    int64_t from = 0;
+    for (size_t d = box.count.size(); d-- > 0;) {
+      axes[d] = {box.count[d], selection_[d].step * strides_[d], box.strides[d]};
+      from += Place(d, box.begin[d]);
+    }
+    const auto read = [&](uint64_t offset, ByteSpan out) {
+      return reader_->Read(offset, out, ByteOrder::kLittle, hint);
+    };
+    return CopyPieces(read, from, axes, to);
+  }
+
+  // Copies from byte `from` of what `read(offset, out)` reads.
+  template <typename Read>
+  Result<void> CopyPieces(const Read& read, int64_t from, std::span<const CopyAxis> axes,
+                          std::byte* to) const {
     constexpr uint64_t kMostBetween = uint64_t{1} << 20;
     constexpr uint64_t kMostPerWanted = 64;
     constexpr uint64_t kPage = 4096;  // less is not read from a disk
@@ -294,41 +334,51 @@ class SliceElements final : public ElementSource {
       (way < 0 ? low : high) += way;
     }
     const auto between = static_cast<uint64_t>(high - low);
-    const bool is_ascending =
-        std::ranges::all_of(axes, [](const CopyAxis& axis) { return axis.from > 0; });
-    if (between == wanted && is_ascending) {
-      return reader_->Read(static_cast<uint64_t>(from), {to, wanted}, ByteOrder::kLittle, hint);
+    if (between == wanted && IsInOrder(axes)) {
+      return read(static_cast<uint64_t>(from), ByteSpan(to, wanted));
     }
     const bool is_close = between / kMostPerWanted <= wanted || between / kPage <= pieces;
     if (between <= kMostBetween && is_close) {
       Bytes bytes(between);
-      NDLFS_RETURN_IF_ERROR(reader_->Read(static_cast<uint64_t>(from + low), bytes.span(),
-                                          ByteOrder::kLittle, hint));
+      NDLFS_RETURN_IF_ERROR(read(static_cast<uint64_t>(from + low), bytes.span()));
       Copy(bytes.data() - low, to, axes, item_);
       return {};
     }
     if (is_close && axes.size() == 1 && axes[0].count > 1) {
       CopyAxis half = axes[0];
       half.count /= 2;
-      NDLFS_RETURN_IF_ERROR(CopyPieces(from, {&half, 1}, to, hint));
+      NDLFS_RETURN_IF_ERROR(CopyPieces(read, from, {&half, 1}, to));
       from += static_cast<int64_t>(half.count) * half.from;
       to += static_cast<int64_t>(half.count) * half.to;
       half.count = axes[0].count - half.count;
-      return CopyPieces(from, {&half, 1}, to, hint);
+      return CopyPieces(read, from, {&half, 1}, to);
     }
     for (uint64_t i = 0; i < axes[0].count; ++i, from += axes[0].from, to += axes[0].to) {
-      NDLFS_RETURN_IF_ERROR(CopyPieces(from, axes.subspan(1), to, hint));
+      NDLFS_RETURN_IF_ERROR(CopyPieces(read, from, axes.subspan(1), to));
     }
     return {};
   }
 
+  // Whether elements that lie next to each other are copied in their order, and next to each
+  // other.
+  bool IsInOrder(std::span<const CopyAxis> axes) const {
+    auto stride = static_cast<int64_t>(item_);
+    for (size_t d = axes.size(); d-- > 0;) {
+      if (axes[d].count == 1) continue;
+      if (axes[d].from < 0 || axes[d].to != stride) return false;
+      stride *= static_cast<int64_t>(axes[d].count);
+    }
+    return true;
+  }
+
   const std::shared_ptr<const ArrayReader> reader_;
   const Selection selection_;
+  const std::vector<size_t> axes_;
   const std::string name_;
   const uint64_t item_;
   const uint64_t size_;
   const bool decodes_;
-  Coordinates shape_;             // of the part, with the dimensions that are dropped
+  Coordinates shape_;             // of the part, in its order, with what is dropped
   std::vector<int64_t> strides_;  // of the array, in bytes
 };
 
@@ -336,25 +386,42 @@ class SliceElements final : public ElementSource {
 // them may lie many that the part has nothing of.
 class SliceTracker final : public ReadTracker {
  public:
-  SliceTracker(std::shared_ptr<const ArrayReader> reader,
-               std::function<std::vector<uint64_t>(uint64_t, uint64_t, size_t)> chunks_of,
-               cache::Prefetcher& prefetcher)
-      : stream_(prefetcher, std::move(reader)), chunks_of_(std::move(chunks_of)) {}
+  SliceTracker(std::shared_ptr<const SliceElements> elements, cache::Prefetcher& prefetcher)
+      : elements_(std::move(elements)), stream_(prefetcher, elements_->reader()) {}
+  ~SliceTracker() override {
+    if (cache::ChunkSpill* const spill = elements_->reader()->spill())
+      spill->RemoveReader(this);
+  }
 
   ReadHint OnRead(uint64_t offset, uint64_t size) override {
-    constexpr size_t kMostAhead = 4;
+    // The kernel's read-ahead may come so late.
+    constexpr uint64_t kLateBytes = uint64_t{2} << 20;
+    elements_->TellNeed(this, offset - std::min(offset, kLateBytes));
     // The first is decoded by the reader itself.
-    const std::vector<uint64_t> places = chunks_of_(offset, 2 * size, kMostAhead + 1);
+    std::vector<uint64_t> places = elements_->ChunksOf(offset, 2 * size, ChunksAhead() + 1);
+    const model::MutexLock lock(mutex_);
+    if (places == expected_) return ReadHint::kOnward;
     for (size_t i = 1; i < places.size(); ++i) stream_.Expect(places[i]);
+    expected_ = std::move(places);
     return ReadHint::kOnward;
   }
   void Expect(uint64_t offset) override {
-    for (const uint64_t place : chunks_of_(offset, 1, 1)) stream_.Expect(place);
+    for (const uint64_t place : elements_->ChunksOf(offset, 1, 1)) stream_.Expect(place);
   }
 
  private:
+  // A read across the grain needs many.
+  size_t ChunksAhead() const {
+    constexpr uint64_t kFew = 4;
+    constexpr uint64_t kMany = 64;
+    const ArrayReader& reader = *elements_->reader();
+    return std::clamp(reader.cache_budget() / 8 / reader.max_chunk_bytes(), kFew, kMany);
+  }
+
+  const std::shared_ptr<const SliceElements> elements_;
   cache::ReadStream stream_;
-  const std::function<std::vector<uint64_t>(uint64_t, uint64_t, size_t)> chunks_of_;
+  model::Mutex mutex_;
+  std::vector<uint64_t> expected_ GUARDED_BY(mutex_);  // the last chunks that were asked for
 };
 
 class NothingToTrack final : public ReadTracker {
@@ -364,22 +431,22 @@ class NothingToTrack final : public ReadTracker {
 
 std::unique_ptr<ReadTracker> SliceElements::TrackReader(cache::Prefetcher& prefetcher) const {
   if (!decodes_ || size_ == 0) return std::make_unique<NothingToTrack>();
-  const auto copy = std::make_shared<const SliceElements>(*this);
-  return std::make_unique<SliceTracker>(
-      reader_,
-      [copy](uint64_t offset, uint64_t size, size_t most) {
-        return copy->ChunksOf(offset, size, most);
-      },
-      prefetcher);
+  return std::make_unique<SliceTracker>(std::make_shared<const SliceElements>(*this),
+                                        prefetcher);
 }
 
 }  // namespace
 
 Result<std::shared_ptr<const ElementSource>> MakeSliceElements(
-    std::shared_ptr<const ArrayReader> reader, Selection selection, std::string name) {
+    std::shared_ptr<const ArrayReader> reader, Selection selection, std::string name,
+    std::vector<size_t> axes) {
   const backends::ArraySpec& spec = reader->spec();
   if (!spec.dtype.is_fixed_size()) return model::Internal("elements of variable size");
   if (selection.size() != spec.shape.size()) return model::Internal("a slice of another array");
+  if (axes.empty()) {
+    for (size_t d = 0; d < selection.size(); ++d) axes.push_back(d);
+  }
+  if (axes.size() != selection.size()) return model::Internal("axes of another array");
   if (reader->byte_size() > backends::kMaxViewSize) {
     return model::Limit("an array of more than {} bytes", backends::kMaxViewSize);
   }
@@ -389,8 +456,8 @@ Result<std::shared_ptr<const ElementSource>> MakeSliceElements(
   if (!bytes || *bytes > backends::kMaxViewSize) {
     return model::Limit("more than {} bytes of elements", backends::kMaxViewSize);
   }
-  return std::make_shared<const SliceElements>(std::move(reader), std::move(selection), count,
-                                               std::move(name));
+  return std::make_shared<const SliceElements>(std::move(reader), std::move(selection),
+                                               std::move(axes), count, std::move(name));
 }
 
 }  // namespace ndlfs::fs

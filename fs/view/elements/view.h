@@ -14,6 +14,21 @@ class Prefetcher;
 
 namespace ndlfs::fs {
 
+// What reading a whole file takes.
+struct ReadCost {
+  uint64_t chunks = 0;         // chunks of arrays that it needs
+  uint64_t kept = 0;           // those of them that are decoded already, in memory or on disk
+  uint64_t fetched_bytes = 0;  // of all these chunks, as they are stored
+  uint64_t decoded_bytes = 0;  // of all these chunks, decoded
+};
+
+inline void AddCost(const ReadCost& cost, ReadCost& sum) {
+  sum.chunks += cost.chunks;
+  sum.kept += cost.kept;
+  sum.fetched_bytes += cost.fetched_bytes;
+  sum.decoded_bytes += cost.decoded_bytes;
+}
+
 // The contents of one file. Immutable as seen from outside, and thread-safe.
 class View {
  public:
@@ -39,6 +54,9 @@ class View {
   // at the end of the file or, while size() is not known, after a long search
   // for `offset`.
   virtual model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const = 0;
+  // What reading the whole file takes; nullopt if that is not known. Looks at each chunk, as a
+  // listing does, and reads none.
+  virtual model::Result<std::optional<ReadCost>> FindCost() const { return std::nullopt; }
   // A view of the same bytes for one open file, which may decode ahead of its
   // reader. Null if this view itself can be used. The prefetcher must outlive
   // the result.

@@ -47,6 +47,8 @@ class ViewDirectory {
   virtual std::unique_ptr<ViewListing> List() const = 0;
   // The entry called `name`; kNotFound if there is none.
   virtual model::Result<ViewNode> Find(std::string_view name) const = 0;
+  // View::FindCost() of all files here and below.
+  virtual model::Result<std::optional<ReadCost>> FindCost() const { return std::nullopt; }
   // Memory that the directory and all below it hold, in bytes, in addition to some hundred.
   virtual uint64_t held_bytes() const { return 0; }
 };

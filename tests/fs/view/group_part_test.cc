@@ -116,6 +116,20 @@ TEST_F(GroupPartTest, SlicesOfAllEqualTheWholeFile) {
   EXPECT_EQ(Bytes("data[lat=#:].nc"), Bytes("data.nc"));
 }
 
+TEST_F(GroupPartTest, BlocksHaveTheirCentresAsCoordinates) {
+  const std::string file = Bytes("data[max:lat=2].nc");
+  EXPECT_THAT(file, HasSubstr(Big({4, 5, 6, 7, 8, 9, 10, 11})));  // t
+  EXPECT_THAT(file, HasSubstr(Big({1, 2})));                      // mask
+  // The coordinates 15 and 30.
+  EXPECT_THAT(file, HasSubstr(std::string("\x40\x2e\0\0\0\0\0\0\x40\x3e", 10)));
+  EXPECT_EQ(TrueName("data[lat=20:,max:lat=2].nc"), "data[lat=#1:3,max:lat=2].nc");
+  EXPECT_THAT(Refusal("data[max:depth=2].nc"), HasSubstr("no array has a dimension"));
+  EXPECT_THAT(Refusal("data[max:2].nc"), HasSubstr("does not name a dimension"));
+  EXPECT_THAT(Refusal("data[max:lat=0].nc"), HasSubstr("max: expected a number"));
+  EXPECT_THAT(Refusal("data[axes:lat,x].nc"), HasSubstr("only arrays have axes"));
+  EXPECT_THAT(Refusal("data[order=F].nc"), HasSubstr("only arrays have axes"));
+}
+
 TEST_F(GroupPartTest, WhatIsNoSliceSaysWhy) {
   EXPECT_THAT(Refusal("data[depth=3].nc"),
               HasSubstr("no array has a dimension called \"depth\""));

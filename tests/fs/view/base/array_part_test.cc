@@ -3,7 +3,7 @@
 // Slices of arrays, by index and by coordinate, and the values that packed numbers stand for.
 #include "fs/view/base/array_part.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,6 +24,7 @@
 #include "cache/chunk_cache.h"
 #include "cache/prefetcher.h"
 #include "fs/view/all_views.h"
+#include "fs/view/base/block_statistics.h"
 #include "fs/view/base/unpacked.h"
 #include "fs/view/elements/selection.h"
 #include "fs/view/elements/slice_elements.h"
@@ -255,6 +256,179 @@ TEST_F(ArrayPartTest, RandomSlicesAreThoseOfAllElements) {
       ASSERT_EQ(out[i], whole[((from + i) / 4) * 4 + 3 - (from + i) % 4]);
     }
   }
+}
+
+// The numbers of the array, transposed: dimension d is the dimension axes[d] of the array.
+std::vector<int32_t> Transposed(const std::vector<int32_t>& numbers, std::vector<size_t> axes) {
+  const std::vector<size_t> shape = {7, 9, 10};
+  std::vector<int32_t> out;
+  std::vector<size_t> at(3);
+  for (at[axes[0]] = 0; at[axes[0]] < shape[axes[0]]; ++at[axes[0]]) {
+    for (at[axes[1]] = 0; at[axes[1]] < shape[axes[1]]; ++at[axes[1]]) {
+      for (at[axes[2]] = 0; at[axes[2]] < shape[axes[2]]; ++at[axes[2]]) {
+        out.push_back(numbers[(at[0] * 9 + at[1]) * 10 + at[2]]);
+      }
+    }
+  }
+  return out;
+}
+
+TEST_F(ArrayPartTest, AxesStandInAnyOrder) {
+  EXPECT_EQ(Numbers<int32_t>("data[axes:lat,x,time].raw"), Transposed(numbers_, {1, 2, 0}));
+  EXPECT_EQ(Numbers<int32_t>("data[axes:x,time,lat].raw"), Transposed(numbers_, {2, 0, 1}));
+  EXPECT_EQ(Numbers<int32_t>("data[axes:time,x,lat].raw"), Transposed(numbers_, {0, 2, 1}));
+  EXPECT_EQ(Numbers<int32_t>("data[axes:time,lat,x].raw"), numbers_);
+  EXPECT_EQ(Numbers<int32_t>("data[order=F].raw"), Transposed(numbers_, {2, 1, 0}));
+  EXPECT_EQ(Numbers<int32_t>("data[axes:lat,x,time,order=F].raw"),
+            Transposed(numbers_, {0, 2, 1}));
+  EXPECT_THAT(Numbers<int32_t>("data[1,2:4,3:6,axes:x,lat].raw"),
+              ElementsAre(113, 123, 114, 124, 115, 125));
+  EXPECT_THAT(Numbers<int32_t>("data[1,3:1:-1,3:5,order=F].raw"),
+              ElementsAre(123, 113, 124, 114));
+  EXPECT_EQ(TrueName("data[lat=30,axes:x,time].npy"), "data[:,4,axes:#1,#0].npy");
+  EXPECT_EQ(TrueName("data[axes:2,#1,time].npy"), "data[axes:#2,#1,#0].npy");
+  EXPECT_EQ(TrueName("data[order=F,lat=30].npy"), "data[:,4,order=F].npy");
+}
+
+TEST_F(ArrayPartTest, NpyTellsShapeAndOrder) {
+  EXPECT_THAT(Text("data[axes:lat,x,time].npy"),
+              HasSubstr("'fortran_order': False, 'shape': (9, 10, 7)"));
+  EXPECT_THAT(Text("data[order=F].npy"),
+              HasSubstr("'fortran_order': True, 'shape': (7, 9, 10)"));
+  EXPECT_THAT(Text("data[axes:lat,x,time,order=F].npy"),
+              HasSubstr("'fortran_order': True, 'shape': (9, 10, 7)"));
+  EXPECT_THAT(Text("data[order=F].npy", "/lat"),
+              HasSubstr("'fortran_order': True, 'shape': (9,)"));
+}
+
+TEST_F(ArrayPartTest, LayoutsThatDoNotExist) {
+  EXPECT_THAT(Refusal("data[axes:lat,x].npy"), HasSubstr("2 of 3 dimensions"));
+  EXPECT_THAT(Refusal("data[axes:lat,x,x].npy"), HasSubstr("is there twice"));
+  EXPECT_THAT(Refusal("data[axes:lat,x,lon].npy"), HasSubstr("no dimension is called \"lon\""));
+  EXPECT_THAT(Refusal("data[axes:lat,x,3].npy"), HasSubstr("\"3\""));
+  EXPECT_THAT(Refusal("data[axes:].npy"), HasSubstr("no dimension"));
+  EXPECT_THAT(Refusal("data[axes:x,lat,time].tif"), HasSubstr("order of the store"));
+  EXPECT_THAT(Refusal("data[mean:2].jsonl"), HasSubstr("all elements"));
+  EXPECT_THAT(Refusal("data[order=F].txt"), HasSubstr("only .npy and .raw"));
+  EXPECT_THAT(Refusal("data[order=F].zarr"), HasSubstr("only .npy and .raw"));
+}
+
+TEST_F(ArrayPartTest, BlocksHaveOneNumberEach) {
+  EXPECT_THAT(Numbers<double>("data[0,0,mean:x=4].raw"), ElementsAre(1.5, 5.5, 8.5));
+  EXPECT_THAT(Numbers<double>("data[0,0,sum:x=4].raw"), ElementsAre(6, 22, 17));
+  EXPECT_THAT(Numbers<int64_t>("data[0,0,count:x=4].raw"), ElementsAre(4, 4, 2));
+  EXPECT_THAT(Numbers<int32_t>("data[0,0,min:x=4].raw"), ElementsAre(0, 4, 8));
+  EXPECT_THAT(Numbers<int32_t>("data[0,0,max:x=4].raw"), ElementsAre(3, 7, 9));
+  EXPECT_THAT(Numbers<double>("data[mean:-1,-1,-1].raw"), ElementsAre(314.5));
+  EXPECT_THAT(Numbers<double>("data[0,mean:lat=8,x=6].raw"),
+              ElementsAre(37.5, 42.5, 82.5, 87.5));
+  EXPECT_THAT(Numbers<double>("data[0,mean:lat=8,x=6,axes:x,lat].raw"),
+              ElementsAre(37.5, 82.5, 42.5, 87.5));
+  EXPECT_THAT(Numbers<double>("data[:,0,0,mean:time=3].raw"), ElementsAre(90, 360, 540));
+  EXPECT_THAT(Numbers<double>("data[0,0,::-1,mean:x=5].raw"), ElementsAre(7, 2));
+  EXPECT_THAT(Numbers<double>("data[0,mean:].raw").size(), 90U);
+  EXPECT_THAT(Text("data[mean:lat=4].npy"), HasSubstr("'<f8', 'fortran_order': False, "
+                                                      "'shape': (7, 3, 10)"));
+  EXPECT_THAT(Text("data[0,0,mean:x=5].txt"), HasSubstr(" 7\n"));
+  EXPECT_EQ(TrueName("data[mean:x=4].npy"), "data[mean:,,4].npy");
+  EXPECT_EQ(TrueName("data[lat=30,max:x=99,time=1].npy"), "data[:,4,max:,10].npy");
+}
+
+TEST_F(ArrayPartTest, BlocksLeaveMissingElementsOut) {
+  auto& node =
+      store_->AddArray("/m", std::make_shared<test::MemoryArray>(
+                                 Datatype::Integer(2, true), std::vector<uint64_t>{8},
+                                 Bytes(std::vector<int16_t>{1, -9, 3, 8, -9, -9, 7, 5})));
+  AddNumber(node, "_FillValue", model::Value(-9), Datatype::Integer(2, true));
+  AddNumber(node, "scale_factor", model::Value(0.5));
+  EXPECT_THAT(Numbers<double>("data[mean:2].raw", "/m"),
+              ElementsAre(1, 5.5, testing::IsNan(), 6));
+  EXPECT_THAT(Numbers<double>("values[mean:2].raw", "/m"),
+              ElementsAre(0.5, 2.75, testing::IsNan(), 3));
+  EXPECT_THAT(Numbers<double>("data[sum:2].raw", "/m"),
+              ElementsAre(1, 11, testing::IsNan(), 12));
+  EXPECT_THAT(Numbers<int64_t>("data[count:2].raw", "/m"), ElementsAre(1, 2, 0, 2));
+  EXPECT_THAT(Numbers<int16_t>("data[min:2].raw", "/m"), ElementsAre(1, 3, -9, 5));
+  EXPECT_THAT(Numbers<int16_t>("data[max:4].raw", "/m"), ElementsAre(8, 7));
+  EXPECT_THAT(Numbers<float>("values[max:2].raw", "/m").size(), 8U) << "float64";
+  store_->AddArray(
+      "/f", std::make_shared<test::MemoryArray>(Datatype::Float32(), std::vector<uint64_t>{4},
+                                                Bytes(std::vector<float>{NAN, 2, NAN, NAN})));
+  EXPECT_THAT(Numbers<double>("data[mean:2].raw", "/f"), ElementsAre(2, testing::IsNan()));
+  EXPECT_THAT(Numbers<float>("data[max:2].raw", "/f"), ElementsAre(2, testing::IsNan()));
+}
+
+TEST_F(ArrayPartTest, BlocksThatDoNotExist) {
+  EXPECT_THAT(Refusal("data[mean:lat=0].npy"), HasSubstr("mean: expected a number"));
+  EXPECT_THAT(Refusal("data[mean:lat=x].npy"), HasSubstr("mean: expected a number"));
+  EXPECT_THAT(Refusal("data[sum:lon=2].npy"), HasSubstr("sum: no dimension is called"));
+  EXPECT_THAT(Refusal("data[max:lat=2,3].npy"), HasSubstr("some extents with names"));
+  EXPECT_THAT(Refusal("data[max:1,1,1,1].npy"), HasSubstr("4 extents for 3 dimensions"));
+  EXPECT_THAT(Refusal("data[0,0,0,mean:].npy"), HasSubstr("1 extents for 0 dimensions"));
+  EXPECT_THAT(TrueName("data[mean:lat=1099511627776].npy"), "data[mean:,9].npy");
+  auto& node = store_->AddArray("/m", std::make_shared<test::MemoryArray>(
+                                          Datatype::Integer(2, true), std::vector<uint64_t>{2},
+                                          Bytes(std::vector<int16_t>{1, 2})));
+  AddNumber(node, "add_offset", model::Value(10.0));
+  AddNumber(node, "scale_factor", model::Value(-1.0));
+  EXPECT_THAT(Refusal("data[sum:2].npy", "/m"), HasSubstr("values[sum:...]"));
+  EXPECT_THAT(Refusal("data[min:2].npy", "/m"), HasSubstr("negative scale_factor"));
+  EXPECT_THAT(Numbers<double>("data[mean:2].raw", "/m"), ElementsAre(1.5));
+  EXPECT_THAT(Numbers<double>("values[sum:2].raw", "/m"), ElementsAre(17));
+  store_->AddArray("/text", std::make_shared<test::MemoryArray>(
+                                Datatype::FixedString(2, model::Charset::kAscii),
+                                std::vector<uint64_t>{2}, "abcd"));
+  EXPECT_THAT(Refusal("data[mean:2].npy", "/text"), HasSubstr("no numbers"));
+  EXPECT_THAT(Text("data[order=F].raw", "/text"), "abcd");
+}
+
+// Random arrays, blocks, slices and orders, and random reads of each.
+TEST_F(ArrayPartTest, RandomBlocksAreThoseOfAllElements) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<uint64_t> each;
+    for (const uint64_t extent : kShape) each.push_back(1 + random() % (extent + 1));
+    std::vector<double> sums((7 / each[0] + 1) * (9 / each[1] + 1) * (10 / each[2] + 1), 0);
+    const uint64_t rows = (9 + each[1] - 1) / each[1];
+    const uint64_t columns = (10 + each[2] - 1) / each[2];
+    for (uint64_t i = 0; i < numbers_.size(); ++i) {
+      const uint64_t block =
+          (i / 90 / each[0] * rows + i / 10 % 9 / each[1]) * columns + i % 10 / each[2];
+      sums[block] += numbers_[i];
+    }
+    sums.resize((7 + each[0] - 1) / each[0] * rows * columns);
+    const auto made = MakeBlocks(Input(), {.statistic = Statistic::kSum, .extents = each});
+    ASSERT_THAT(made, test::IsOk());
+    const std::string whole = Bytes(sums);
+    ASSERT_EQ(made->elements->size(), whole.size());
+    const size_t from = random() % whole.size();
+    std::string out(random() % (whole.size() - from) + 1, '?');
+    ASSERT_THAT(made->elements->Read(from, std::as_writable_bytes(std::span(out)),
+                                     model::ByteOrder::kLittle, cache::ReadHint::kOnward),
+                test::IsOk());
+    ASSERT_EQ(out, whole.substr(from, out.size())) << fmt::format("{}", fmt::join(each, " "));
+  }
+}
+
+TEST_F(ArrayPartTest, CoordinatesOfBlocksAreTheirCentres) {
+  const ArrayInput input = Input();
+  auto blocks = MakeBlocks(input, {.statistic = Statistic::kMax, .extents = {2, 4, 1}});
+  ASSERT_THAT(blocks, test::IsOk());
+  const auto centres = FindCoordinate(*blocks, 1);
+  ASSERT_THAT(centres, test::IsOk());
+  ASSERT_TRUE(*centres);
+  EXPECT_EQ((*centres)->shape, std::vector<uint64_t>{3});
+  std::vector<double> numbers(3);
+  ASSERT_THAT((*centres)->elements->Read(0, std::as_writable_bytes(std::span(numbers)),
+                                         model::ByteOrder::kLittle, cache::ReadHint::kOnward),
+              test::IsOk());
+  EXPECT_THAT(numbers, ElementsAre(36.25, 26.25, 20));
+  const ArrayInput turned =
+      MakePart(input, {WholeRange(7), WholeRange(9), WholeRange(10)}, {2, 1, 0});
+  const auto time = FindCoordinate(turned, 2);
+  ASSERT_THAT(time, test::IsOk());
+  EXPECT_EQ((*time)->node->array().name, "time");
+  EXPECT_EQ(DimensionName(turned, 0), "x");
 }
 
 TEST_F(ArrayPartTest, OnlyChunksOfThePartAreDecoded) {

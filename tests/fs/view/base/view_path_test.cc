@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/base/view_path.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "fs/view/all_views.h"
 #include "model/reserved_names.h"
@@ -36,6 +39,35 @@ TEST(ViewPathTest, PartsMakeTheSameNameAgain) {
     ASSERT_TRUE(path) << name;
     EXPECT_EQ(path->Name(), name);
     EXPECT_TRUE(model::IsReservedFileName(name)) << name;
+  }
+}
+
+TEST(ViewPathTest, PartsStandInAnyOrderBehindTheSlice) {
+  const auto path = ViewPath::Parse("data[2,chunks:x=1,2,order=F,mean:x=4,-1,axes:y,x].zarr");
+  ASSERT_TRUE(path);
+  EXPECT_EQ(*path, (ViewPath{.slice = "2",
+                             .blocks = "mean:x=4,-1",
+                             .axes = "y,x",
+                             .is_fortran = true,
+                             .chunks = "x=1,2",
+                             .extension = "zarr"}));
+  EXPECT_EQ(path->Name(), "data[2,mean:x=4,-1,axes:y,x,order=F,chunks:x=1,2].zarr");
+  EXPECT_EQ(ViewPath::Parse(path->Name()), path);
+  for (const char* word : {"mean", "min", "max", "sum", "count"}) {
+    EXPECT_EQ(ViewPath::Parse(fmt::format("data[{}:4].npy", word))->blocks,
+              word + std::string(":4"));
+  }
+  EXPECT_EQ(ViewPath::Parse("data[median:4].npy")->slice, "median:4");
+  EXPECT_EQ(ViewPath::Parse("data[order=C].npy")->slice, "order=C");
+  EXPECT_TRUE(ViewPath::Parse("data[order=F].npy")->is_fortran);
+  EXPECT_FALSE(ViewPath::Parse("data[order=F].npy")->is_whole());
+}
+
+TEST(ViewPathTest, NoPartIsThereTwice) {
+  for (const char* name :
+       {"data[axes:x,axes:y].npy", "data[mean:4,max:4].npy", "data[order=F,order=F].npy",
+        "data[chunks:1,mean:1,chunks:1].zarr"}) {
+    EXPECT_FALSE(ViewPath::Parse(name)) << name;
   }
 }
 

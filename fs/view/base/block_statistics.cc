@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/base/block_statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "backends/base/checked.h"
+#include "backends/codec/byte_swap.h"
+#include "backends/format/packing.h"
+#include "backends/store/cancellation.h"
+#include "cache/prefetcher.h"
+#include "cache/range_to_boxes.h"
+#include "fs/view/base/array_part.h"
+#include "fs/view/base/number_array.h"
+#include "fs/view/elements/chunk_need.h"
+#include "fs/view/elements/converted_elements.h"
+#include "fs/view/elements/whole_elements.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::ByteSpan;
+using backends::Packing;
+using model::Datatype;
+using model::Result;
+using Extents = std::vector<uint64_t>;
+
+// What is known so far of some blocks, which have numbers.
+class BlockSums {
+ public:
+  virtual ~BlockSums() = default;
+  // Adds `count` elements that follow each other: `each` of them to block `first`, the next to
+  // the block after it, and so on.
+  virtual void Add(size_t first, const std::byte* from, size_t count, uint64_t each) = 0;
+  // Writes the results of all blocks, little-endian.
+  virtual void Write(std::byte* to) const = 0;
+};
+
+// Which numbers of type T are left out.
+template <typename T>
+class LeftOut {
+ public:
+  explicit LeftOut(const Packing& packing)
+      : is_missing_(packing), may_be_missing_(packing.has_missing()) {}
+  bool operator()(T number) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(number)) return true;
+    }
+    return may_be_missing_ && is_missing_(number);
+  }
+
+ private:
+  const backends::MissingTest<T> is_missing_;
+  const bool may_be_missing_;
+};
+
+// `Sum` is the type of the sums: double, or integers for dates.
+template <typename T, typename Sum>
+class Totals final : public BlockSums {
+ public:
+  Totals(Statistic statistic, const Packing& packing, size_t blocks)
+      : statistic_(statistic), is_left_out_(packing), sums_(blocks), counts_(blocks) {}
+
+  void Add(size_t first, const std::byte* from, size_t count, uint64_t each) override {
+    for (size_t block = first; count > 0; ++block) {
+      const size_t inside = std::min<uint64_t>(count, each);
+      Sum sum = 0;
+      uint64_t added = 0;
+      for (size_t i = 0; i < inside; ++i, from += sizeof(T)) {
+        T number;
+        std::memcpy(&number, from, sizeof number);
+        if (is_left_out_(number)) continue;
+        sum += static_cast<Sum>(number);
+        ++added;
+      }
+      sums_[block] += sum;
+      counts_[block] += added;
+      count -= inside;
+    }
+  }
+  void Write(std::byte* to) const override {
+    for (size_t block = 0; block < sums_.size(); ++block, to += sizeof(uint64_t)) {
+      if (statistic_ == Statistic::kCount) {
+        std::memcpy(to, &counts_[block], sizeof(uint64_t));
+      } else if constexpr (std::is_same_v<Sum, double>) {
+        const auto count = static_cast<double>(counts_[block]);
+        double result = statistic_ == Statistic::kMean ? sums_[block] / count : sums_[block];
+        if (counts_[block] == 0) result = std::numeric_limits<double>::quiet_NaN();
+        std::memcpy(to, &result, sizeof result);
+      } else {
+        const auto count = static_cast<Sum>(counts_[block]);
+        auto result = std::numeric_limits<int64_t>::min();  // no date
+        if (count != 0) result = static_cast<int64_t>(sums_[block] / count);
+        std::memcpy(to, &result, sizeof result);
+      }
+    }
+  }
+
+ private:
+  const Statistic statistic_;
+  const LeftOut<T> is_left_out_;
+  std::vector<Sum> sums_;
+  std::vector<uint64_t> counts_;
+};
+
+template <typename T>
+class Extremes final : public BlockSums {
+ public:
+  Extremes(Statistic statistic, const Packing& packing, size_t blocks)
+      : is_least_(statistic == Statistic::kMin), is_left_out_(packing), found_(blocks) {}
+
+  void Add(size_t first, const std::byte* from, size_t count, uint64_t each) override {
+    for (size_t block = first; count > 0; ++block) {
+      const size_t inside = std::min<uint64_t>(count, each);
+      for (size_t i = 0; i < inside; ++i, from += sizeof(T)) {
+        T number;
+        std::memcpy(&number, from, sizeof number);
+        Take(number, found_[block]);
+      }
+      count -= inside;
+    }
+  }
+  void Write(std::byte* to) const override {
+    for (const Found& found : found_) {
+      std::memcpy(to, &found.number, sizeof found.number);
+      to += sizeof found.number;
+    }
+  }
+
+ private:
+  struct Found {
+    T number = {};
+    bool is_any = false;
+    bool is_missing = false;
+  };
+  void Take(T number, Found& found) const {
+    const bool is_missing = is_left_out_(number);
+    if (found.is_any && is_missing) return;
+    const bool is_better = is_least_ ? number < found.number : found.number < number;
+    if (!found.is_any || found.is_missing || is_better) found = {number, true, is_missing};
+  }
+
+  const bool is_least_;
+  const LeftOut<T> is_left_out_;
+  std::vector<Found> found_;
+};
+
+// How the numbers of blocks are made.
+struct Rule {
+  Statistic statistic;
+  Number number;    // of the elements
+  bool is_date;     // the elements are datetime64 or timedelta64
+  Packing packing;  // which elements are missing
+  size_t item;      // bytes of an element
+  Datatype type;    // of the result
+
+  std::unique_ptr<BlockSums> Begin(size_t blocks) const {
+    return WithType(number, [&](auto t) -> std::unique_ptr<BlockSums> {
+      using T = decltype(t);
+      if (statistic == Statistic::kMin || statistic == Statistic::kMax) {
+        return std::make_unique<Extremes<T>>(statistic, packing, blocks);
+      }
+      if constexpr (std::is_same_v<T, int64_t>) {
+        if (is_date)
+          return std::make_unique<Totals<T, model::WideInt>>(statistic, packing, blocks);
+      }
+      return std::make_unique<Totals<T, double>>(statistic, packing, blocks);
+    });
+  }
+};
+
+Extents StridesOf(const Extents& shape) {
+  Extents strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+// Reads the elements of a box in rows along the last dimension. Where rows follow each other in
+// the source, it reads several at once.
+class RowReader {
+ public:
+  // `run` bytes from each place on belong to the box.
+  RowReader(const ElementSource& source, uint64_t run, cache::ReadHint hint)
+      : source_(source), run_(run), hint_(hint) {}
+
+  // The next `size` bytes of the box, which are at byte `place` of the source. Valid until the
+  // next call.
+  Result<const std::byte*> Read(uint64_t place, size_t size) {
+    if (left_ < size) {
+      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+      const uint64_t rest = run_ - taken_;
+      const uint64_t many = std::max<uint64_t>(kPieceBytes / size, 1) * size;
+      left_ = std::min(rest, many);
+      if (buffer_.size() < left_) buffer_ = backends::Bytes(left_);
+      NDLFS_RETURN_IF_ERROR(
+          source_.Read(place, buffer_.span().first(left_), model::ByteOrder::kLittle, hint_));
+      next_ = buffer_.data();
+    }
+    const std::byte* const row = next_;
+    next_ += size;
+    left_ -= size;
+    taken_ = (taken_ + size) % run_;
+    return row;
+  }
+
+ private:
+  static constexpr uint64_t kPieceBytes = uint64_t{256} << 10;
+
+  const ElementSource& source_;
+  const uint64_t run_;
+  const cache::ReadHint hint_;
+  backends::Bytes buffer_;
+  const std::byte* next_ = nullptr;
+  uint64_t left_ = 0;   // bytes in the buffer
+  uint64_t taken_ = 0;  // of the run
+};
+
+class BlockElements final : public ElementSource {
+ public:
+  // `input` has at least one dimension.
+  BlockElements(const ArrayInput& input, Extents extents, Extents shape, Rule rule)
+      : source_(input.elements),
+        part_(PartOf(input)),
+        from_shape_(input.shape),
+        from_strides_(StridesOf(input.shape)),
+        extents_(std::move(extents)),
+        shape_(std::move(shape)),
+        rule_(std::move(rule)),
+        size_(rule_.type.size()) {
+    for (const uint64_t extent : shape_) size_ *= extent;
+  }
+
+  uint64_t size() const override { return size_; }
+  Result<void> Read(uint64_t offset, ByteSpan out, model::ByteOrder order,
+                    cache::ReadHint /*hint*/) const override {
+    const size_t item = rule_.type.size();
+    const auto read = [&](uint64_t first, ByteSpan to) -> Result<void> {
+      NDLFS_RETURN_IF_ERROR(ReadBlocks(first, to));
+      if (order == model::ByteOrder::kLittle) return {};
+      NDLFS_TRY(const auto runs, model::PlanByteSwap(rule_.type, order));
+      backends::SwapElements(runs, item, to, to);
+      return {};
+    };
+    return ReadWholeElements(item, offset, out, read);
+  }
+  uint64_t held_bytes() const override { return source_->held_bytes(); }
+  Result<void> VisitChunks(const ChunkVisitor& visit) const override {
+    return source_->VisitChunks(visit);
+  }
+  std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override;
+
+  // The reader of the array that all elements come from; may be null.
+  const std::shared_ptr<const cache::ArrayReader>& reader() const { return part_.whole.reader; }
+  // The indices along the first dimension of that array, from the least to the last, of the
+  // elements that bytes [offset, offset + size) are made of.
+  std::pair<uint64_t, uint64_t> IndicesOf(uint64_t offset, uint64_t size) const {
+    const IndexRange& range = part_.selection[0];
+    uint64_t first = 0;
+    uint64_t last = range.count - 1;
+    if (DimensionOfWhole(part_, 0) == size_t{0}) {
+      const uint64_t step = size_ / shape_[0];
+      first = std::min(offset / step * extents_[0], last);
+      const uint64_t end = std::min((offset + size - 1) / step, shape_[0] - 1) + 1;
+      last = end > last / extents_[0] ? last : end * extents_[0] - 1;
+    }
+    return std::minmax({range.At(first), range.At(last)});
+  }
+
+ private:
+  Result<void> ReadBlocks(uint64_t first, ByteSpan out) const {
+    const uint64_t count = out.size() / rule_.type.size();
+    const auto sums = rule_.Begin(count);
+    uint64_t done = 0;
+    const auto visit = [&](const Extents& begin, const Extents& extents,
+                           uint64_t) -> Result<void> {
+      NDLFS_RETURN_IF_ERROR(AddBox(begin, extents, done, *sums));
+      uint64_t blocks = 1;
+      for (const uint64_t extent : extents) blocks *= extent;
+      done += blocks;
+      return {};
+    };
+    NDLFS_RETURN_IF_ERROR(
+        cache::RangeToBoxes(shape_, StridesOf(shape_), visit).Run(first, first + count));
+    sums->Write(out.data());
+    return {};
+  }
+
+  // Adds the elements of a box of blocks, whose numbers begin with `first`.
+  Result<void> AddBox(const Extents& begin, const Extents& count, uint64_t first,
+                      BlockSums& sums) const {
+    const size_t rank = begin.size();
+    Extents low(rank);
+    Extents extents(rank);
+    for (size_t d = 0; d < rank; ++d) {
+      low[d] = begin[d] * extents_[d];
+      const bool is_at_end = begin[d] + count[d] == shape_[d];
+      extents[d] = (is_at_end ? from_shape_[d] : (begin[d] + count[d]) * extents_[d]) - low[d];
+    }
+    uint64_t run = rule_.item;
+    for (size_t d = rank; d-- > 0;) {
+      run *= extents[d];
+      if (extents[d] != from_shape_[d]) break;
+    }
+    RowReader rows(*source_, run, cache::ReadHint::kOnward);
+    const Extents strides = StridesOf(count);
+    Extents index(rank, 0);  // of the row, in the box
+    do {
+      uint64_t place = 0;
+      uint64_t block = first;
+      for (size_t d = 0; d < rank; ++d) {
+        place += (low[d] + index[d]) * from_strides_[d];
+        block += index[d] / extents_[d] * strides[d];
+      }
+      NDLFS_RETURN_IF_ERROR(AddRow(place, extents.back(), block, rows, sums));
+    } while (NextRow(index, extents));
+    return {};
+  }
+  Result<void> AddRow(uint64_t place, uint64_t count, uint64_t block, RowReader& rows,
+                      BlockSums& sums) const {
+    constexpr uint64_t kMostElements = uint64_t{1} << 16;
+    const uint64_t each = extents_.back();
+    // Pieces of a row end where blocks end, or are parts of one block.
+    const uint64_t piece = each >= kMostElements ? kMostElements : kMostElements / each * each;
+    for (uint64_t done = 0; done < count;) {
+      const uint64_t in_block = done % each;
+      const uint64_t room = each >= kMostElements ? each - in_block : piece;
+      const uint64_t now = std::min({piece, room, count - done});
+      NDLFS_TRY(const std::byte* const from,
+                rows.Read((place + done) * rule_.item, now * rule_.item));
+      sums.Add(block + done / each, from, now, each);
+      done += now;
+    }
+    return {};
+  }
+  // Goes to the next row; false after the last one.
+  static bool NextRow(Extents& index, const Extents& extents) {
+    for (size_t d = index.size() - 1; d-- > 0;) {
+      if (++index[d] < extents[d]) return true;
+      index[d] = 0;
+    }
+    return false;
+  }
+
+  const std::shared_ptr<const ElementSource> source_;
+  const ArrayPart part_;
+  const Extents from_shape_;
+  const Extents from_strides_;
+  const Extents extents_;
+  const Extents shape_;
+  const Rule rule_;
+  uint64_t size_;
+};
+
+// Has chunks decoded that the reader needs next, and those kept that it will need again.
+class BlockTracker final : public ReadTracker {
+ public:
+  BlockTracker(std::shared_ptr<const BlockElements> elements, cache::Prefetcher& prefetcher)
+      : elements_(std::move(elements)), stream_(prefetcher, elements_->reader()) {}
+  ~BlockTracker() override { ForgetNeed(*elements_->reader(), this); }
+
+  cache::ReadHint OnRead(uint64_t offset, uint64_t size) override {
+    // The kernel's read-ahead may come so late.
+    constexpr uint64_t kLateBytes = uint64_t{2} << 20;
+    constexpr uint64_t kMostAhead = 16;
+    if (size == 0 || offset >= elements_->size()) return cache::ReadHint::kOnward;
+    const cache::ArrayReader& reader = *elements_->reader();
+    const uint64_t late = offset - std::min(offset, kLateBytes);
+    const auto [need, need_end] = elements_->IndicesOf(late, elements_->size() - late);
+    TellNeed(reader, this, need, need_end);
+    const auto [low, high] = elements_->IndicesOf(offset, size);
+    const uint64_t step = reader.byte_size() / reader.spec().shape[0];
+    const backends::ChunkGrid& grid = reader.spec().grid;
+    const uint64_t first = grid.ChunkOf(0, low);
+    const uint64_t last = std::min(grid.ChunkOf(0, high), first + kMostAhead);
+    const model::MutexLock lock(mutex_);
+    for (uint64_t chunk = std::max(first + 1, asked_); chunk <= last; ++chunk) {
+      stream_.Expect(grid.Begin(0, chunk) * step);
+    }
+    asked_ = last + 1;
+    return cache::ReadHint::kOnward;
+  }
+
+ private:
+  const std::shared_ptr<const BlockElements> elements_;
+  cache::ReadStream stream_;
+  model::Mutex mutex_;
+  uint64_t asked_ GUARDED_BY(mutex_) = 0;  // chunks below this were asked for
+};
+
+class NoBlockTracker final : public ReadTracker {
+ public:
+  cache::ReadHint OnRead(uint64_t, uint64_t) override { return cache::ReadHint::kOnward; }
+};
+
+std::unique_ptr<ReadTracker> BlockElements::TrackReader(cache::Prefetcher& prefetcher) const {
+  if (reader() == nullptr || reader()->max_chunk_bytes() == 0 || size_ == 0) {
+    return std::make_unique<NoBlockTracker>();
+  }
+  return std::make_unique<BlockTracker>(std::make_shared<const BlockElements>(*this),
+                                        prefetcher);
+}
+
+bool IsDate(const Datatype& type) {
+  return type.kind() == Datatype::Kind::kInteger && type.time();
+}
+
+// The array with elements of a type of C++.
+ArrayInput WithNumbers(const ArrayInput& input) {
+  ElementConversion wider = ToFloat32(input.dtype);
+  if (!wider.converter) return input;
+  ArrayInput floats = input;
+  floats.dtype = wider.type;
+  floats.elements = ConvertElements(input.elements, std::move(wider));
+  return floats;
+}
+
+model::Failure NotForStored(std::string_view word, std::string_view attribute) {
+  return model::NotFound(
+      "{} of stored numbers with {} says nothing; values[{}:...] has that of "
+      "the values",
+      word, attribute, word);
+}
+
+Result<Rule> RuleFor(const ArrayInput& input, Statistic statistic) {
+  const bool is_date = IsDate(input.dtype);
+  auto packing = backends::ReadPacking(*input.node);
+  const auto number = packing ? NumberOfType(TypeAsRead(*packing, input.dtype)) : std::nullopt;
+  const bool is_known = number && !IsComplex(*number) && *number != Number::kFloat16 &&
+                        input.dtype.kind() != Datatype::Kind::kEnum;
+  if (!is_known || !input.elements) {
+    return model::NotFound(
+        "no statistics: the elements are no numbers, or their attributes "
+        "cannot be understood");
+  }
+  const bool is_extreme = statistic == Statistic::kMin || statistic == Statistic::kMax;
+  if (statistic == Statistic::kSum && is_date) return model::NotFound("dates have no sum");
+  if (statistic == Statistic::kSum && packing->offset.value_or(0) != 0) {
+    return NotForStored("sum", "add_offset");
+  }
+  if (is_extreme && packing->scale.value_or(1) < 0) {
+    return NotForStored(statistic == Statistic::kMin ? "min" : "max",
+                        "a negative scale_factor");
+  }
+  if (is_date) packing->missing.emplace_back(std::numeric_limits<int64_t>::min());
+  Datatype type = Datatype::Float64();
+  if (is_extreme || (is_date && statistic == Statistic::kMean)) type = input.dtype;
+  if (statistic == Statistic::kCount) type = Datatype::Integer(8, true);
+  return Rule{statistic,          *number,        is_date, *std::move(packing),
+              input.dtype.size(), std::move(type)};
+}
+
+// Whether an attribute of the elements holds for the numbers of blocks as well.
+bool StaysWith(std::string_view name, const Rule& rule) {
+  if (rule.statistic == Statistic::kMin || rule.statistic == Statistic::kMax) return true;
+  if (name == "units" || name == "calendar") return rule.statistic != Statistic::kCount;
+  if (name == "scale_factor" || name == "add_offset") {
+    return rule.statistic != Statistic::kCount;
+  }
+  if (name.starts_with("flag_")) return false;
+  return std::ranges::find(backends::PackingAttributes(), name) ==
+         backends::PackingAttributes().end();
+}
+
+std::shared_ptr<const backends::Node> BlockNode(const backends::Node& node,
+                                                const Extents& shape, const Rule& rule) {
+  auto blocks = std::make_shared<backends::Node>(node);
+  const auto change = [&](model::Ndarray& array) {
+    std::erase_if(array.attributes, [&](const model::Attribute& attribute) {
+      return !StaysWith(attribute.name, rule);
+    });
+    for (size_t d = 0; d < shape.size() && d < array.shape.size(); ++d) {
+      array.shape[d].size = shape[d];
+    }
+    array.value.reset();
+    array.storage.chunk.reset();
+    if (rule.type == array.type) return;
+    array.type = rule.type;
+    array.storage.fillvalue.reset();
+  };
+  if (auto* array = std::get_if<model::Ndarray>(&blocks->entity)) change(*array);
+  if (auto* coordinates = std::get_if<model::DimCoord>(&blocks->entity)) change(*coordinates);
+  const bool keeps_numbers =
+      rule.statistic == Statistic::kMin || rule.statistic == Statistic::kMax;
+  blocks->fill_is_missing = blocks->fill_is_missing && keeps_numbers;
+  return blocks;
+}
+
+}  // namespace
+
+Result<ArrayInput> MakeBlocks(const ArrayInput& input, Blocks blocks) {
+  const ArrayInput numbers = WithNumbers(input);
+  NDLFS_TRY(Rule rule, RuleFor(numbers, blocks.statistic));
+  if (blocks.extents.empty()) return model::NotFound("no blocks: the array has no dimensions");
+  Extents shape;
+  for (size_t d = 0; d < blocks.extents.size(); ++d) {
+    const uint64_t each = blocks.extents[d];
+    shape.push_back(input.shape[d] / each + (input.shape[d] % each != 0 ? 1 : 0));
+  }
+  const auto bytes = backends::CheckedProduct(shape, rule.type.size());
+  if (!bytes || *bytes > backends::kMaxViewSize) {
+    return model::Limit("more than {} bytes of elements", backends::kMaxViewSize);
+  }
+  ArrayInput made = input;
+  made.node = BlockNode(*input.node, shape, rule);
+  made.dtype = rule.type;
+  made.shape = shape;
+  made.reader = nullptr;
+  ArrayPart part = PartOf(input);
+  made.elements = std::make_shared<const BlockElements>(numbers, blocks.extents,
+                                                        std::move(shape), std::move(rule));
+  part.blocks = std::move(blocks);
+  part.is_converted = true;
+  made.part = std::make_shared<const ArrayPart>(std::move(part));
+  return made;
+}
+
+Blocks CentresOf(std::vector<uint64_t> extents) {
+  return {.statistic = Statistic::kMean, .extents = std::move(extents)};
+}
+
+}  // namespace ndlfs::fs

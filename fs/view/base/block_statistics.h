@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// Coarser arrays: one number for each block of elements.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fs/view/base/block_text.h"
+#include "fs/view/base/view_input.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// The mean, the least, the largest, the sum or the count of the elements in each block of
+// `input`, as an array. `input` is a whole array, a part, or values that were unpacked. Missing
+// elements (backends::ReadPacking(), and NaN) are left out. Reads nothing.
+//
+//   statistic   type                          in a block in which all are missing
+//   kMean       float64; dates stay dates     NaN; no date
+//   kSum        float64                       NaN
+//   kMin, kMax  as before                     the first element of the block, which is missing
+//   kCount      int64                         0
+//
+// Attributes that hold no longer are removed. scale_factor and add_offset stay with kMean, kMin
+// and kMax: stored numbers stay stored ones. kNotFound if the elements are not numbers, or if
+// the statistic of stored numbers would not be that of the values: kSum with an add_offset,
+// kMin and kMax with a scale_factor below 0. kLimit for more bytes than a file can have.
+model::Result<ArrayInput> MakeBlocks(const ArrayInput& input, Blocks blocks);
+
+// Blocks for coordinates: the coordinate of a block is the mean of those of its elements.
+Blocks CentresOf(std::vector<uint64_t> extents);
+
+}  // namespace ndlfs::fs
