@@ -35,6 +35,7 @@ struct OpenedFile {
   std::shared_ptr<const Store> store;
   Bytes beginning;  // empty where the file cannot be read: then its name has to tell
   std::optional<Generation> version;
+  std::optional<model::Error> passing = std::nullopt;  // why nobody can tell at this moment
 
   ConstByteSpan head() const {
     const ConstByteSpan bytes = beginning.span();
@@ -57,14 +58,31 @@ model::Result<std::optional<OpenedFile>> OpenAndRead(const Source& source,
   return file;
 }
 
-// The regular file at `path`; nullopt where something else is, such as a FIFO.
-std::optional<OpenedFile> OpenToLook(const Source& source, std::string_view path) {
+// Keeps the error of `look` if it is about the moment: many others (no permission, a link that
+// leads out of the source) stay as they are.
+template <typename T>
+void NotePassing(const model::Result<T>& look, std::optional<model::Error>& kept) {
+  if (look || kept) return;
+  const model::Error& error = look.error();
+  const bool is_of_disk = error.sys_errno() == EIO || error.sys_errno() == ESTALE;
+  if (error.is_momentary() || is_of_disk) kept = error;
+}
+
+// The regular file at `path`; nullopt where something else is, such as a FIFO. `passing`
+// becomes the error of a look that tells nothing about the file.
+std::optional<OpenedFile> OpenToLook(const Source& source, std::string_view path,
+                                     std::optional<model::Error>& passing) {
   // A file that is written at this moment may change during each of them.
   constexpr int kAttempts = 4;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     auto file = OpenAndRead(source, path);
     if (file) return *std::move(file);
-    if (file.error().code() != model::ErrorCode::kStale) break;
+    const bool has_changed = file.error().code() == model::ErrorCode::kStale;
+    if (has_changed && attempt + 1 < kAttempts) continue;
+    NotePassing(file, passing);
+    // The file is shorter than the system has just said.
+    if (file.error().code() == model::ErrorCode::kCorrupt) passing = file.error();
+    break;
   }
   if (!source.IsFile(path)) return std::nullopt;
   return OpenedFile{source.OpenFile(std::string(path)), Bytes(), std::nullopt};
@@ -77,6 +95,7 @@ bool IsConfirmed(const Format& format, const Source& source, std::string_view pa
                  OpenedFile& file) {
   const auto confirmed = format.ConfirmFile(FileNameOf(path), *file.store);
   if (!confirmed && confirmed.error().is_transient()) file.version.reset();
+  NotePassing(confirmed, file.passing);
   if (!confirmed || !*confirmed) return false;
   const auto described = format.StoresDescribedBy(path, *file.store);
   for (const std::string& store : described) {
@@ -85,6 +104,8 @@ bool IsConfirmed(const Format& format, const Source& source, std::string_view pa
     const auto has_data = format.SaysWhereDataAre(*file.store);
     if (has_data && *has_data) return true;
     if (!found || !has_data) file.version.reset();
+    NotePassing(found, file.passing);
+    NotePassing(has_data, file.passing);
     return false;
   }
   return true;
@@ -135,14 +156,6 @@ std::string DescribeContent(ConstByteSpan head) {
   return fmt::format(
       "it begins with {}, like no array store",
       model::Quote(std::string_view(reinterpret_cast<const char*>(head.data()), size)));
-}
-
-// Keeps the error of `look` if it is about the moment: many others (no permission, a link that
-// leads out of the source) stay as they are.
-template <typename T>
-void NotePassing(const model::Result<T>& look, std::optional<model::Error>& kept) {
-  if (look || kept) return;
-  if (look.error().is_momentary() || look.error().sys_errno() == EIO) kept = look.error();
 }
 
 // The format that one of `names`, which suffice, is a marker of, if it is in the directory at
@@ -300,17 +313,25 @@ const Format* DetectFile(const Source& source, std::string_view path) {
 
 model::Result<const Format*> DetectStore(const Source& source, std::string_view path) {
   const auto status = source.Stat(path, Follow::kYes);
+  std::optional<model::Error> passing;
+  NotePassing(status, passing);
+  if (passing) return model::Propagate(*std::move(passing));
   if (!status || !*status) return nullptr;
   if ((*status)->is_directory()) return DetectDirectory(source, path);
-  return DetectFile(source, path);
+  FileLook look = LookIntoFile(source, path, Detection::kContent);
+  if (look.error) return model::Propagate(*std::move(look.error));
+  return look.format;
 }
 
 FileLook LookIntoFile(const Source& source, std::string_view path, Detection detection) {
   if (detection == Detection::kName && !MayBeStoreFile(FileNameOf(path))) return {};
-  auto file = OpenToLook(source, path);
-  if (!file) return {};
-  const Format* format = FindFormat(source, path, *file, detection);
-  return {format, file->version};
+  FileLook look;
+  auto file = OpenToLook(source, path, look.error);
+  if (!file) return look;
+  look.format = FindFormat(source, path, *file, detection);
+  look.version = file->version;
+  if (!look.error) look.error = std::move(file->passing);
+  return look;
 }
 
 }  // namespace ndlfs::backends

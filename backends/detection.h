@@ -35,7 +35,7 @@ bool MayBeStoreFile(std::string_view file_name);
 model::Result<const Format*> DetectDirectory(const Source& source, std::string_view path);
 const Format* DetectFile(const Source& source, std::string_view path);
 // The format of the store at `path`, be it a file or a directory; null if it is no store, or
-// does not exist.
+// does not exist. Fails like DetectDirectory().
 model::Result<const Format*> DetectStore(const Source& source, std::string_view path);
 
 // Tells that the caller is about to find out whether the directory at `path`, and the entry
@@ -58,7 +58,7 @@ struct FileLook {
   // The version that was looked into; nullopt if the file was not read, or if its version
   // cannot be found out at this moment.
   std::optional<Generation> version;
-  // Why nothing can be found out at this moment; only for a directory.
+  // Why nothing can be found out at this moment. `format` is then what the name of a file says.
   std::optional<model::Error> error = std::nullopt;
 };
 

@@ -11,18 +11,22 @@
 #include <system_error>
 #include <utility>
 
+#include "backends/base/interrupted.h"
+
 namespace ndlfs::cache {
 namespace {
 
 // A file that has no name, or loses it at once; -1 where there can be none.
 int OpenUnnamed(int directory) {
-  const int fd = ::openat(directory, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+  const int fd = backends::Uninterrupted(
+      [&] { return ::openat(directory, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600); });
   if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return fd;
   static std::atomic<unsigned> last_name{0};
   const std::string name =
       ".ndlfs-" + std::to_string(::getpid()) + "-" + std::to_string(++last_name);
-  const int named =
-      ::openat(directory, name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  const int named = backends::Uninterrupted([&] {
+    return ::openat(directory, name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  });
   if (named >= 0) ::unlinkat(directory, name.c_str(), 0);
   return named;
 }
@@ -46,9 +50,9 @@ bool Transfer(const Operation& operation, int fd, uint64_t offset, auto* data, s
 SpillSpace::SpillSpace(const std::string& directory, uint64_t limit_bytes, Report report)
     : path_(directory),
       report_(std::move(report)),
-      directory_(limit_bytes == 0
-                     ? -1
-                     : ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+      directory_(limit_bytes == 0 ? -1 : backends::Uninterrupted([&] {
+        return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      })),
       limit_(limit_bytes) {}
 
 SpillSpace::~SpillSpace() {

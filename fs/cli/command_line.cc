@@ -10,6 +10,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -317,6 +318,10 @@ int RunCommandLine(int argc, char** argv) {
     return Dispatch(argc > 0 ? argv[0] : "ndlfs",
                     argc > 1 ? std::vector<std::string>(argv + 1, argv + argc)
                              : std::vector<std::string>());
+  } catch (const std::bad_alloc&) {
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    PrintError(fmt::format("{}: out of memory", fmt::join(words, " ")));
+    return kFailed;
   } catch (const std::exception& error) {
     PrintError(error.what());
     return kFailed;

@@ -67,7 +67,8 @@ Status CheckSourcePath(SourcePaths& paths) {
   paths.directory = path.parent_path();
   paths.file = path.filename();
   NDLFS_TRY(const auto source, backends::LocalSource::Open(paths.directory), "source");
-  const backends::Format* format = backends::DetectFile(*source, paths.file);
+  NDLFS_TRY(const backends::Format* format, backends::DetectStore(*source, paths.file),
+            "source " + Quote(paths.source));
   if (format == nullptr) {
     return BadInput("source {}: not a directory, and not an array store", Quote(paths.source));
   }

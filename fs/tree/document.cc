@@ -81,7 +81,7 @@ class ValueFiller {
     if (value) {
       array.value = *std::move(value);
     } else if (refused_) {
-      refused_(value.error());
+      refused_(model::Error(value.error()).In(path));
     }
   }
 

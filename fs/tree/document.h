@@ -29,9 +29,10 @@ using ReaderOf =
 // The document has the values of scalars, and of dimension coordinates and arrays of references
 // with up to 1,000 elements. It leaves out a value that cannot be read, or that takes more than
 // a document should: 1 MiB of elements, or a chunk of 64 MiB. `refused`, if given, is called
-// with the error for which a value is left out; after an error of the system, a later call may
-// find the value. The document leaves out objects that cannot be loaded; `errors`, if given,
-// gets a line for each. kNotFound if there is no object at `path`.
+// with the error for which a value is left out, and the path name of its array; after an error
+// of the system, a later call may find the value. The document leaves out objects that cannot
+// be loaded; `errors`, if given, gets a line for each. kNotFound if there is no object at
+// `path`.
 model::Result<std::string> WriteDocument(
     const backends::Hierarchy& hierarchy, std::string_view store_name, std::string_view path,
     const ReaderOf& reader_of, std::vector<std::string>* errors = nullptr,

@@ -94,7 +94,11 @@ void Entity::BeginLedger(KeptFailures& kept, std::string name, bool continues) {
 std::function<backends::FileLook(const std::string&, bool)> DetectIn(
     std::shared_ptr<const backends::Source> source, backends::Detection detection) {
   return [source = std::move(source), detection](const std::string& path, bool is_directory) {
-    if (!is_directory) return backends::LookIntoFile(*source, path, detection);
+    if (!is_directory) {
+      backends::FileLook look = backends::LookIntoFile(*source, path, detection);
+      look.error.reset();  // whoever opens the file gets it
+      return look;
+    }
     const auto format = backends::DetectDirectory(*source, path);
     if (format) return backends::FileLook{*format, {}};
     return backends::FileLook{nullptr, {}, format.error()};

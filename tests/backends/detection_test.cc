@@ -395,9 +395,11 @@ class FailingDirectory final : public Store {
 class DirectorySource final : public Source {
  public:
   const std::string& name() const override { return name_; }
-  model::Result<std::optional<FileStatus>> Stat(std::string_view, Follow) const override {
+  model::Result<std::optional<FileStatus>> Stat(std::string_view path, Follow) const override {
+    const auto error = errors_.find("stat " + std::string(path));
+    if (error != errors_.end()) return model::IoError(error->second, "stat");
     FileStatus status;
-    status.kind = FileKind::kDirectory;
+    status.kind = path == "file" ? FileKind::kFile : FileKind::kDirectory;
     return status;
   }
   model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view) const override {
@@ -407,7 +409,7 @@ class DirectorySource final : public Source {
     return std::make_shared<FailingDirectory>(files_, errors_);
   }
   std::shared_ptr<const Store> OpenFile(const std::string&, Follow) const override {
-    return files_;
+    return std::make_shared<FailingDirectory>(files_, errors_);
   }
   const std::shared_ptr<MemoryStore> files_ = std::make_shared<MemoryStore>();
   std::map<std::string, int> errors_;
@@ -430,6 +432,31 @@ TEST(FailingDetectionTest, NobodyCanTellWhatADirectoryIsThatCannotBeLookedInto) 
   source.errors_.clear();
   source.files_->Remove("zarr.json");
   EXPECT_THAT(DetectDirectory(source, "d"), test::IsOkAnd(nullptr));
+}
+
+TEST(FailingDetectionTest, NobodyCanTellWhatThereIsWhereTheLookItselfFails) {
+  DirectorySource source;
+  source.files_->Put("zarr.json", "{}");
+  for (const int error : {EIO, EMFILE, ENFILE, ENOMEM, EINTR, ESTALE, ETIMEDOUT}) {
+    source.errors_ = {{"stat d", error}};
+    EXPECT_THAT(DetectStore(source, "d"), test::IsErrno(error));
+  }
+  source.errors_ = {{"stat d", EACCES}};
+  EXPECT_THAT(DetectStore(source, "d"), test::IsOkAnd(nullptr));
+}
+
+TEST(FailingDetectionTest, NobodyCanTellWhatAFileIsThatCannotBeRead) {
+  DirectorySource source;
+  source.files_->Put("", std::string("\x93NUMPY\1\0", 8) + std::string(100, ' '));
+  EXPECT_THAT(DetectStore(source, "file"), test::IsOkAnd(&NpyFormat()));
+  for (const int error : {EIO, EMFILE, ESTALE}) {
+    source.errors_ = {{"read ", error}};
+    EXPECT_THAT(DetectStore(source, "file"), test::IsErrno(error));
+    EXPECT_EQ(LookIntoFile(source, "file", Detection::kContent).format, nullptr);
+    EXPECT_EQ(LookIntoFile(source, "a.npy", Detection::kContent).format, &NpyFormat());
+  }
+  source.errors_ = {{"read ", EACCES}};
+  EXPECT_THAT(DetectStore(source, "file"), test::IsOkAnd(nullptr));
 }
 
 TEST(FailingDetectionTest, WhatCannotBeReadForOtherReasonsIsNoStore) {

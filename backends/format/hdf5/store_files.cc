@@ -51,7 +51,7 @@ std::optional<std::string> StoreFiles::PathOfName(std::string_view name) const {
 
 model::Result<std::shared_ptr<const StoreFile>> StoreFiles::OpenStore(
     std::shared_ptr<const Store> store, const std::string& path) {
-  NDLFS_TRY(const auto found, ReadAt(*store, 0, {}));
+  NDLFS_TRY(const auto found, ReadAt(*store, 0, {}), path);
   if (!found) return model::IoError(ENOENT, path);
   return std::make_shared<const StoreFile>(std::move(store), path, found->info,
                                            IdOf(path, found->info.generation));

@@ -138,7 +138,7 @@ class Kerchunk final : public Format {
   model::Result<std::shared_ptr<const Hierarchy>> Open(
       std::shared_ptr<const Source> source, const std::string& path,
       const OpenOptions& options) const override {
-    NDLFS_TRY(const auto status, source->Stat(path, Follow::kYes));
+    NDLFS_TRY(const auto status, source->Stat(path, Follow::kYes), source->Describe(path));
     const bool is_directory = status && status->is_directory();
     const std::string name =
         StoreNameOf(path.empty() ? std::string_view(source->name()) : std::string_view(path),

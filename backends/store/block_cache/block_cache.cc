@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/base/interrupted.h"
 #include "backends/base/write_all.h"
 
 namespace ndlfs::backends {
@@ -66,8 +67,9 @@ FileName NameOf(std::string_view key) {
 
 // A folder of the cache. One that is a link leads out of the cache, and is none.
 UniqueFd OpenFolder(int directory, const std::string& folder) {
-  return UniqueFd(
-      ::openat(directory, folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return UniqueFd(Uninterrupted([&] {
+    return ::openat(directory, folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  }));
 }
 
 // The same, made if there is none. A link of its name goes, as a damaged block does.
@@ -86,9 +88,10 @@ UniqueFd MakeFolder(int directory, const std::string& folder) {
 bool ReadAll(int fd, std::array<iovec, 2> parts, size_t total) {
   size_t done = 0;
   while (done < total) {
-    const ssize_t count =
-        ::preadv(fd, parts.data(), static_cast<int>(parts.size()), static_cast<off_t>(done));
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = Uninterrupted([&] {
+      return ::preadv(fd, parts.data(), static_cast<int>(parts.size()),
+                      static_cast<off_t>(done));
+    });
     if (count <= 0) return false;
     done += static_cast<size_t>(count);
     auto left = static_cast<size_t>(count);
@@ -195,7 +198,8 @@ model::Result<std::shared_ptr<BlockCache>> BlockCache::Open(BlockCacheOptions op
     return model::BadInput("{}: there is no directory {} to make it in", model::Quote(path),
                            model::Quote(std::filesystem::path(path).parent_path().string()));
   }
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd =
+      Uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (fd < 0) return model::IoError(errno, path);
   UniqueFd directory(fd);
   struct ::stat status;
@@ -220,8 +224,10 @@ BlockCache::Found BlockCache::OpenBlock(std::string_view key) {
   found.folder = OpenFolder(directory_.get(), file_name.folder);
   if (!found.folder) return found;
   // A FIFO has no end that anybody would wait for.
-  const int fd = ::openat(found.folder.get(), found.name.c_str(),
-                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const int fd = Uninterrupted([&] {
+    return ::openat(found.folder.get(), found.name.c_str(),
+                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  });
   struct ::stat status;
   if (fd < 0) return found;
   UniqueFd file(fd);
@@ -330,8 +336,10 @@ model::Result<void> BlockCache::Write(std::string_view key, ConstByteSpan block)
   const UniqueFd folder = MakeFolder(directory_.get(), name.folder);
   if (!folder) return model::IoError(errno, "mkdir");
   const std::string temporary = fmt::format("{}{}.{}", kTemporary, ::getpid(), next_name_++);
-  const int fd = ::openat(folder.get(), temporary.c_str(),
-                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int fd = Uninterrupted([&] {
+    return ::openat(folder.get(), temporary.c_str(),
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  });
   if (fd < 0) return model::IoError(errno, "create");
   const UniqueFd file(fd);
   Header header = {{}, key.size(), block.size(), Checksum(key, block)};

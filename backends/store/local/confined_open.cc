@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/base/interrupted.h"
+
 namespace ndlfs::backends {
 namespace {
 
@@ -30,9 +32,9 @@ int OpenByKernel(int directory, const char* path, int flags, const ConfinedOpen&
   if (!options.follows_links) how.resolve |= RESOLVE_NO_SYMLINKS;
   if (!options.crosses_mounts) how.resolve |= RESOLVE_NO_XDEV;
   for (int races = 0;;) {
-    const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof(how));
+    const long fd = Uninterrupted(
+        [&] { return ::syscall(SYS_openat2, directory, path, &how, sizeof(how)); });
     if (fd >= 0) return static_cast<int>(fd);
-    if (errno == EINTR) continue;
     if (errno == EAGAIN && ++races < kRenameRaces) continue;
     return -1;
   }
@@ -107,9 +109,8 @@ class PartByPart {
   // Opens `name` in `folder`; returns 0 or an errno.
   int OpenName(int folder, const std::string& name, int flags, UniqueFd& opened) {
     if (++opens_ > kMostOpens) return ELOOP;
-    do {
-      opened = UniqueFd(::openat(folder, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
-    } while (!opened && errno == EINTR);
+    opened = UniqueFd(Uninterrupted(
+        [&] { return ::openat(folder, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC); }));
     if (!opened) return errno;
     if (how_.crosses_mounts || MountOf(opened.get()) == mount_) return 0;
     opened = UniqueFd();
@@ -195,7 +196,9 @@ class PartByPart {
     }
     if ((error == ELOOP || error == ENOTDIR) && follows) return FollowLink(name, error);
     if (error != 0 || !looks_first) return error;
-    opened = UniqueFd(::open(LinkToDescriptor(opened.get()).c_str(), flags_ & ~O_NOFOLLOW));
+    const std::string found = LinkToDescriptor(opened.get());
+    opened =
+        UniqueFd(Uninterrupted([&] { return ::open(found.c_str(), flags_ & ~O_NOFOLLOW); }));
     return opened ? 0 : errno;
   }
 

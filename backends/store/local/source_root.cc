@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <span>
 
+#include "backends/base/interrupted.h"
 #include "backends/store/local/crossing.h"
 #include "backends/store/local/file_clock.h"
 #include "backends/store/permissions.h"
@@ -80,7 +81,8 @@ bool StaysOnOneFilesystem() { return stays_on_one_filesystem; }
 
 model::Result<std::shared_ptr<const SourceRoot>> SourceRoot::Open(
     const std::string& path, bool shared, std::optional<Confinement> confinement) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd fd(
+      Uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (!fd) return IoError(errno, path);
   if (!confinement) confinement = FindConfinement(fd.get());
   if (!OpenConfined(fd.get(), ".", O_PATH, {.confinement = *confinement})) {
@@ -160,14 +162,18 @@ model::Result<void> SourceRoot::CheckOpenTo(const Caller& caller, int fd, int fl
   }
   // From folder to folder: each was where the next one is found at that moment, and the last
   // one where the file is.
-  UniqueFd folder(::openat(fd_.get(), ".", O_PATH | O_CLOEXEC));
+  const auto open_folder = [](int at, const std::string& name, int flags) {
+    return UniqueFd(
+        Uninterrupted([&] { return ::openat(at, name.c_str(), O_PATH | O_CLOEXEC | flags); }));
+  };
+  UniqueFd folder = open_folder(fd_.get(), ".", 0);
   for (std::string_view rest = std::string_view(real).substr(skipped + 1);;) {
     if (!folder) return denied();
     NDLFS_TRY(const auto passed, StatForOthers(folder.get()));
     if (!Grants(PermissionsOf(passed), caller, 1)) return denied();
     const size_t slash = rest.find('/');
     const std::string name(rest.substr(0, slash));
-    folder = UniqueFd(::openat(folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    folder = open_folder(folder.get(), name, O_NOFOLLOW);
     if (slash == rest.npos) break;
     rest.remove_prefix(slash + 1);
   }
@@ -334,11 +340,10 @@ model::Result<size_t> ReadFully(int fd, uint64_t offset, ByteSpan out) {
   while (done < out.size()) {
     const uint64_t at = offset + done;
     if (at < offset || at > INT64_MAX) break;  // no file is that long
-    const ssize_t count =
-        ::pread(fd, out.data() + done, std::min<size_t>(out.size() - done, SSIZE_MAX),
-                static_cast<off_t>(at));
+    const size_t size = std::min<size_t>(out.size() - done, SSIZE_MAX);
+    const ssize_t count = Uninterrupted(
+        [&] { return ::pread(fd, out.data() + done, size, static_cast<off_t>(at)); });
     if (count == 0) break;
-    if (count < 0 && errno == EINTR) continue;
     if (count < 0) return IoError(errno, "read");
     done += static_cast<size_t>(count);
   }

@@ -368,11 +368,11 @@ model::Result<void> AddGenerated(const Generator& generator, const Templates& te
 model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
     std::shared_ptr<const Source> source, const std::string& path) {
   const auto file = source->OpenFile(path);
-  NDLFS_TRY(const auto size, file->Size(""));
+  NDLFS_TRY(const auto size, file->Size(""), path);
   const uint64_t bytes = kBytesOfReferences * size.value_or(0);
   std::optional<MetadataTurn> turn;
   NDLFS_TRY(turn, MetadataTurn::Take(MetadataTurn::ForReading(bytes)));
-  NDLFS_TRY(const auto value, file->Get("", kMaxFileSize));
+  NDLFS_TRY(const auto value, file->Get("", kMaxFileSize), path);
   if (MetadataTurn::ForReading(bytes) == 0) {
     turn.reset();
     NDLFS_TRY(turn, MetadataTurn::Take(bytes));

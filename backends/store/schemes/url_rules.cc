@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "backends/base/interrupted.h"
 #include "backends/base/unique_fd.h"
 #include "backends/store/object/bucket.h"
 #include "backends/store/object/token.h"
@@ -146,7 +147,8 @@ class RulesReader {
 
 // The text of a file that only this user, and root, may write to.
 Result<std::string> ReadOwnFile(const std::string& path) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const UniqueFd file(
+      Uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
   struct stat facts = {};
   if (!file || ::fstat(file.get(), &facts) != 0) return model::IoError(errno, path);
   if (!S_ISREG(facts.st_mode)) return model::BadInput("{}: not a regular file", path);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -34,14 +35,24 @@ struct DescribeArguments {
   MountOptions options;  // those about URLs
 };
 
+// Tells on standard error what is missing from the output, and why.
+void PrintLeftOut(std::string_view where, std::string_view reason) {
+  fmt::print(stderr, "ndlfs: {}: {}\n", model::OneLine(where), model::OneLine(reason));
+}
+
 // The stores in a directory, one a line with its format; an error if there is none.
 model::Result<int> ListStores(const DescribeArguments& arguments) {
   constexpr size_t kMostStores = 1000;
   size_t count = 0;
   bool is_written = true;
+  bool is_complete = true;
   NDLFS_RETURN_IF_ERROR(WalkStores(
       arguments.store,
       [&](const FoundStore& found) {
+        if (found.error) {
+          is_complete = false;
+          PrintLeftOut(found.location, found.error->message());
+        }
         if (found.format == nullptr) return true;
         if (++count > kMostStores) return false;
         const std::string line =
@@ -51,7 +62,7 @@ model::Result<int> ListStores(const DescribeArguments& arguments) {
       },
       backends::Detection::kContent, arguments.options.remote));
   if (!is_written) return 1;
-  if (count == 0) {
+  if (count == 0 && is_complete) {
     return model::Unsupported("{}: neither an array store nor a directory with array stores",
                               arguments.store);
   }
@@ -60,13 +71,18 @@ model::Result<int> ListStores(const DescribeArguments& arguments) {
       model::OneLine(arguments.store),
       count > kMostStores ? fmt::format("more than {}", kMostStores) : fmt::format("{}", count),
       count == 1 ? "store" : "stores");
-  return 0;
+  return is_complete ? 0 : 1;
 }
 
-bool IsDirectoryOfStores(const DescribeArguments& arguments, const model::Error& error) {
+// Whether the argument is no store, for `error`, but may hold some.
+model::Result<bool> IsDirectoryOfStores(const DescribeArguments& arguments,
+                                        const model::Error& error) {
   if (error.code() != model::ErrorCode::kUnsupported || arguments.path != "/") return false;
-  std::error_code ignored;
-  return IsUrl(arguments.store) || std::filesystem::is_directory(arguments.store, ignored);
+  if (IsUrl(arguments.store)) return true;
+  std::error_code failure;
+  const bool is_directory = std::filesystem::is_directory(arguments.store, failure);
+  if (failure) return model::IoError(failure.value(), arguments.store);
+  return is_directory;
 }
 
 model::Result<int> WriteLog(const OpenedStore& store) {
@@ -82,29 +98,34 @@ model::Result<int> WriteLog(const OpenedStore& store) {
 
 model::Result<int> Describe(const DescribeArguments& arguments) {
   auto opened = OpenStore(arguments.store, arguments.options.remote);
-  if (!opened && IsDirectoryOfStores(arguments, opened.error())) return ListStores(arguments);
+  if (!opened) {
+    NDLFS_TRY(const bool has_stores, IsDirectoryOfStores(arguments, opened.error()));
+    if (has_stores) return ListStores(arguments);
+  }
   NDLFS_TRY(const OpenedStore named, std::move(opened));
   if (arguments.log) return WriteLog(named);
   NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
   cache::ChunkCache cache(kDescribeCacheSize);
+  std::vector<std::string> errors;
+  // A value that is damaged or too large is left out on purpose; the next try may find another.
+  const auto refused = [&](const model::Error& error) {
+    if (error.is_transient()) errors.push_back(error.message());
+  };
   const ReaderOf reader_of =
       [&](std::string_view path) -> std::shared_ptr<const cache::ArrayReader> {
     if (arguments.no_values) return nullptr;
     const auto node = store.hierarchy->Load(path);
+    if (!node) refused(model::Error(node.error()).In(path));
     if (!node || !(*node)->source) return nullptr;
     return std::make_shared<cache::ArrayReader>((*node)->source, cache);
   };
-  std::vector<std::string> errors;
   const auto document =
-      WriteDocument(*store.hierarchy, store.name, store.object, reader_of, &errors);
+      WriteDocument(*store.hierarchy, store.name, store.object, reader_of, &errors, refused);
   if (!document) {
     return model::Propagate(WithNearestName(document.error(), store), store.where);
   }
   NDLFS_RETURN_IF_ERROR(WriteStandardOutput(backends::AsBytes(*document)));
-  for (const std::string& error : errors) {
-    fmt::print(stderr, "ndlfs: {}: {}\n", model::OneLine(arguments.store),
-               model::OneLine(error));
-  }
+  for (const std::string& error : errors) PrintLeftOut(arguments.store, error);
   return errors.empty() ? 0 : 1;
 }
 

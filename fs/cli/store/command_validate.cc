@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/interrupted.h"
 #include "fs/cli/base/command.h"
 #include "fs/cli/base/standard_output.h"
 #include "model/ndl/diagnostic.h"
@@ -34,8 +35,9 @@ struct Closer {
 
 // Reads a file, but no more than it takes to see that it is too long.
 model::Result<std::string> ReadDocument(const std::string& file) {
-  const int fd =
-      file == "-" ? STDIN_FILENO : ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  const int fd = file == "-" ? STDIN_FILENO : backends::Uninterrupted([&] {
+    return ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  });
   if (fd < 0) return model::IoError(errno, file);
   const Closer closer{fd};
   std::string text;

@@ -56,7 +56,9 @@ class Walk {
  private:
   Result<const backends::Format*> Detect(const std::string& path, bool is_directory) const {
     if (is_directory) return backends::DetectDirectory(*source_, path);
-    return backends::LookIntoFile(*source_, path, detection_).format;
+    backends::FileLook look = backends::LookIntoFile(*source_, path, detection_);
+    if (look.error) return model::Propagate(*std::move(look.error));
+    return look.format;
   }
   // Directories, and files that could be stores; sorted.
   Result<std::vector<Name>> List(const std::string& path) const {
