@@ -22,13 +22,13 @@ namespace ndlfs::fs {
 
 std::span<const ArrayViewKind* const> ArrayViewKinds() {
   static constexpr std::array kKinds = {
-      &kNpyView,        &kRawView,       &kTextView,      &kJsonlView,   &kEnviView,
-      &kShortEnviView,  &kNrrdView,      &kMetaImageView, &kVrtView,     &kXdmfView,
-      &kBovView,        &kGradsView,     &kTiffView,      &kFitsView,    &kNiftiView,
-      &kFortranView,    &kValuesCsvView, &kTableView,     &kDataCsvView, &kZarrArrayView,
-      &kZarr2ArrayView,
+      &kNpyView,       &kRawView,        &kTextView,      &kJsonlView, &kEnviView,
+      &kShortEnviView, &kNrrdView,       &kMetaImageView, &kVrtView,   &kXdmfView,
+      &kBovView,       &kGradsView,      &kTiffView,      &kFitsView,  &kNiftiView,
+      &kMrcView,       &kFortranView,    &kValuesCsvView, &kTableView, &kDataCsvView,
+      &kZarrArrayView, &kZarr2ArrayView,
 #ifdef NDLFS_WITH_PNG
-      &kPreviewView,    &kThumbnailView,
+      &kPreviewView,   &kThumbnailView,
 #endif
       &kPageView,
   };

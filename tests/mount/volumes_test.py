@@ -33,6 +33,10 @@ class VolumesTest(harness.SourceTestCase):
                 self.assertEqual(file["map"].dimensions, ("z", "y", "x"))
                 np.testing.assert_array_equal(file["x"][:], 2.0 * np.arange(7))
                 self.assertEqual(file["x"].units, "angstrom")
+            self.assertEqual(harness.read(mounted.join("map", "map", "data.mrc")), self.mrc())
+            part = harness.read(mounted.join("map", "map", "data[1:3].mrc"))
+            self.assertEqual(struct.unpack("<3i", part[:12]), (7, 6, 2))
+            self.assertEqual(part[1024:], VOLUME[1:3].tobytes())
 
     def test_precomputed_chunks(self):
         scale = {"key": "4_4_40", "size": [7, 6, 5], "chunk_sizes": [[4, 4, 4]], "resolution": [4, 4, 40], "encoding": "raw",

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
 #include "backends/store/zip/inflated_store.h"
+#include "model/base64.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -187,6 +189,30 @@ Result<std::vector<Axis>> AxesAndSizes(const Words& words) {
   return made;
 }
 
+// The header in little-endian order, for views that write it again. Of a big-endian one, only
+// the fields of the specification are kept.
+std::string LittleEndianHeader(const Words& words) {
+  constexpr size_t kVersion = 28, kExtraType = 27;
+  std::string header(words.Text(1, kHeaderBytes));
+  if (words.order() == ByteOrder::kLittle) return header;
+  std::fill_n(header.begin(), (kFirstLabel - 1) * 4, '\0');
+  const auto swap = [&](size_t word) {
+    for (size_t i = 0; i < 4; ++i) {
+      header[(word - 1) * 4 + i] = words.Text(word, 4)[3 - i];
+    }
+  };
+  const auto copy = [&](size_t word, std::string_view text) {
+    header.replace((word - 1) * 4, text.size(), text);
+  };
+  for (size_t word = kSize; word <= kExtended; ++word) swap(word);
+  for (const size_t word : {kVersion, kOrigin, kOrigin + 1, kOrigin + 2, kRms, kLabels}) {
+    swap(word);
+  }
+  copy(kExtraType, words.Text(kExtraType, 4));
+  copy(kMap, "MAP DD");
+  return header;
+}
+
 void AddAttributes(const Words& words, Contents& contents) {
   const auto add_reals = [&](const char* name, size_t word, size_t count) {
     std::vector<double> numbers;
@@ -203,6 +229,9 @@ void AddAttributes(const Words& words, Contents& contents) {
   add_reals("DMAX", kDensity + 1, 1);
   add_reals("DMEAN", kDensity + 2, 1);
   add_reals("RMS", kRms, 1);
+  const std::string header = LittleEndianHeader(words);
+  contents.AddAttribute(
+      foreign::TextAttribute("HEADER", model::EncodeBase64(std::as_bytes(std::span(header)))));
   const auto labels = std::clamp<int32_t>(words.Integer(kLabels), 0, kMostLabels);
   for (size_t i = 0; i < static_cast<size_t>(labels); ++i) {
     std::string_view text = words.Text(kFirstLabel + i * kLabelBytes / 4, kLabelBytes);

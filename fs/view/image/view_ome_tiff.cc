@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The resolution levels of an OME-Zarr image (0.4 and 0.5) as one OME-TIFF.
+// The resolution levels of an OME-Zarr image (0.4 to 0.6) as one OME-TIFF.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -9,6 +9,7 @@ namespace ndlfs::fs {
 
 extern const ArrayViewKind kTiffView;     // data.tif
 extern const ArrayViewKind kFitsView;     // data.fits
+extern const ArrayViewKind kMrcView;      // data.mrc
 extern const ArrayViewKind kNiftiView;    // data.nii
 extern const GroupViewKind kOmeTiffView;  // data.ome.tif
 

@@ -52,6 +52,79 @@ std::vector<std::string> SmallerLevels(const Json& image, std::string_view name)
   return names;
 }
 
+// --- Version 0.6, in the words of 0.5
+
+// The system at an end of a transformation: {"name": "world"}, or "world" in drafts.
+std::string NameOfSystem(const Json& end) {
+  return OmeText(end.is_string() ? end : OmeMember(end, "name"));
+}
+
+// A matrix of numbers on its diagonal, and a column of summands, as scale and translation;
+// nullopt for others.
+std::optional<Json> ScaleOfAffine(const Json& affine) {
+  Json scale = Json::array(), shift = Json::array();
+  if (!affine.is_array()) return std::nullopt;
+  const size_t rank = affine.size();
+  for (size_t i = 0; i < rank; ++i) {
+    const Json& row = affine[i];
+    if (!row.is_array() || row.size() != rank + 1) return std::nullopt;
+    for (size_t j = 0; j < rank; ++j) {
+      if (!row[j].is_number() || (i != j && row[j].get<double>() != 0)) return std::nullopt;
+    }
+    scale.push_back(row[i]);
+    shift.push_back(row[rank]);
+  }
+  return Json{{{"type", "scale"}, {"scale", scale}},
+              {{"type", "translation"}, {"translation", shift}}};
+}
+
+// Adds a transformation to a list of scales and translations. False if it is none of them.
+bool AddSteps(const Json& transformation, Json& steps, int depth = 0) {
+  constexpr int kMostDepth = 8;
+  const std::string type = OmeText(OmeMember(transformation, "type"));
+  if (type == "identity") return true;
+  if (type == "scale" || type == "translation") {
+    if (!OmeMember(transformation, type.c_str()).is_array()) return false;
+    steps.push_back(transformation);
+    return true;
+  }
+  if (type == "affine") {
+    const auto scale = ScaleOfAffine(OmeMember(transformation, "affine"));
+    if (!scale) return false;
+    for (const Json& step : *scale) steps.push_back(step);
+    return true;
+  }
+  const Json& inner = OmeMember(transformation, "transformations");
+  if (type != "sequence" || !inner.is_array() || depth == kMostDepth) return false;
+  return std::ranges::all_of(
+      inner, [&](const Json& step) { return AddSteps(step, steps, depth + 1); });
+}
+
+// Gives an image of 0.6 the axes of the system that its datasets lead to, and each dataset the
+// scales and translations that lead there. A dataset that gets there in another way has none,
+// and so no place. What leads to further systems is left out.
+void UseOneSystem(Json& image) {
+  const Json systems = OmeMember(image, "coordinateSystems");
+  if (!systems.is_array() || image.contains("axes")) return;
+  image.erase("coordinateTransformations");
+  std::string name;
+  for (Json& dataset : image["datasets"]) {
+    if (!dataset.is_object()) continue;
+    const Json found = OmeMember(dataset, "coordinateTransformations");
+    Json steps = Json::array();
+    const bool is_one = found.is_array() && found.size() == 1;
+    const std::string output = is_one ? NameOfSystem(OmeMember(found[0], "output")) : "";
+    if (name.empty()) name = output;
+    const bool is_known = is_one && output == name && AddSteps(found[0], steps);
+    dataset["coordinateTransformations"] = is_known ? std::move(steps) : Json::array();
+  }
+  for (const Json& system : systems) {
+    if (!name.empty() && OmeText(OmeMember(system, "name")) == name) {
+      image["axes"] = OmeMember(system, "axes");
+    }
+  }
+}
+
 // Whether the pages of `level` are smaller ones of those of `full`.
 bool IsSmaller(const ArrayInput& level, const ArrayInput& full) {
   const size_t rank = full.shape.size();
@@ -77,8 +150,9 @@ std::optional<Json> FindOmeImage(const backends::Node& group) {
   const auto multiscales = ParseOmeAttribute(group, "multiscales");
   if (!multiscales || !multiscales->is_array() || multiscales->empty()) return std::nullopt;
   Json image = multiscales->front();
-  return OmeMember(image, "datasets").is_array() ? std::optional(std::move(image))
-                                                 : std::nullopt;
+  if (!OmeMember(image, "datasets").is_array()) return std::nullopt;
+  UseOneSystem(image);
+  return image;
 }
 
 std::vector<std::string> ReadOmeAxisNames(const Json& image, size_t rank) {

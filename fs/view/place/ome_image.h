@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Images of OME-Zarr (0.4 and 0.5): groups whose arrays are one image in several resolutions.
+// Images of OME-Zarr (0.4 to 0.6): groups whose arrays are one image in several resolutions.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,9 @@ const backends::Json& OmeMember(const backends::Json& json, const char* key);
 std::string OmeText(const backends::Json& json);
 
 // The first image of `multiscales`, which is an attribute of its own, or in `ome` since 0.5. It
-// has a list `datasets`. nullopt if the group is no image.
+// has a list `datasets`. An image of 0.6 comes in the form of 0.5: the axes are those of the
+// coordinate system of the datasets, and transformations that are no scales and translations
+// along these axes are left out. nullopt if the group is no image.
 std::optional<backends::Json> FindOmeImage(const backends::Node& group);
 
 // The names of the axes of `image`, such as "c" and "y". Empty if there are not `rank` names.

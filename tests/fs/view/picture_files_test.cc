@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
+#include <utility>
 
 #include "fs/view/array/fortran_records.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/elements/sign_flip.h"
 #include "fs/view/place/ome_image.h"
+#include "model/base64.h"
 #include "tests/fs/view/grid_test.h"
 
 namespace ndlfs::fs::fake {
@@ -342,6 +345,74 @@ TEST_F(NiftiSourceTest, UnknownOrientationOfTheSourceStaysUnknown) {
   const NiftiAffine affine(*Read("data.nii"));
   EXPECT_EQ(affine.sform, 0);
   EXPECT_EQ(affine.qform, 0);
+}
+
+class MrcViewTest : public GridTest {
+ protected:
+  // Words by the numbers that MRC2014 gives them.
+  template <typename T>
+  static T Word(const std::string& file, size_t word) {
+    return NumberAt<T>(file, (word - 1) * 4);
+  }
+};
+
+TEST_F(MrcViewTest, VolumeHasItsCell) {
+  AddCoordinate("x", {5, 5.5, 6}, {TextAttribute("units", "nm")});
+  AddCoordinate("y", {4, 2}, {TextAttribute("units", "angstrom")});
+  AddArray(Datatype::Integer(2, true), {4, 2, 3}, {"z", "y", "x"});
+  const std::string file = *Read("data.mrc");
+  EXPECT_THAT((NumberAt<std::array<int32_t, 10>>(file, 0)),
+              ElementsAre(3, 2, 4, 1, 0, 0, 0, 3, 2, 4));
+  EXPECT_THAT((NumberAt<std::array<float, 6>>(file, 40)), ElementsAre(15, 4, 0, 90, 90, 90));
+  EXPECT_THAT((NumberAt<std::array<int32_t, 3>>(file, 64)), ElementsAre(1, 2, 3));
+  EXPECT_GT(Word<float>(file, 20), Word<float>(file, 21)) << "the range is not known";
+  EXPECT_EQ(Word<int32_t>(file, 23), 1);
+  EXPECT_EQ(Word<int32_t>(file, 24), 0);
+  EXPECT_EQ(Word<float>(file, 50), 50);
+  EXPECT_EQ(file.substr(208, 8), std::string("MAP DD\0\0", 8));
+  EXPECT_EQ(file.substr(1024), elements_);
+}
+
+TEST_F(MrcViewTest, SpaceGroupTellsImagesStacksAndVolumes) {
+  const auto group_of = [&](const std::vector<uint64_t>& shape,
+                            std::vector<std::string> dimensions = {}) {
+    AddArray(Datatype::Float32(), shape, std::move(dimensions));
+    return Word<int32_t>(*Read("data.mrc"), 23);
+  };
+  EXPECT_EQ(group_of({2, 3}), 0);
+  EXPECT_EQ(group_of({2, 3, 4}, {"page", "y", "x"}), 0);
+  EXPECT_EQ(group_of({2, 3, 4}, {"z", "y", "x"}), 1);
+  EXPECT_EQ(group_of({5, 2, 3, 4}), 401);
+  EXPECT_THAT((NumberAt<std::array<int32_t, 3>>(*Read("data.mrc"), 0)), ElementsAre(4, 3, 10));
+  EXPECT_EQ(Word<int32_t>(*Read("data.mrc"), 10), 2) << "sections of a volume";
+}
+
+TEST_F(MrcViewTest, OtherNumbersAndRanksHaveNone) {
+  AddArray(Datatype::Integer(1, false), {2, 3});
+  EXPECT_FALSE(Has("data.mrc"));
+  AddArray(Datatype::Float64(), {2, 3});
+  EXPECT_FALSE(Has("data.mrc"));
+  AddArray(Datatype::Float32(), {3});
+  EXPECT_FALSE(Has("data.mrc"));
+}
+
+TEST_F(MrcViewTest, HeaderOfTheSourceIsKept) {
+  AddArray(Datatype::Integer(1, true), {2, 3});
+  std::string header(1024, '\7');
+  const std::array<int32_t, 4> sizes = {3, 2, 1, 0};
+  std::memcpy(header.data(), sizes.data(), sizeof sizes);
+  const auto set = [&] {
+    std::get<model::Group>(store_->AddGroup("/").entity).attributes = {TextAttribute(
+        "HEADER", model::EncodeBase64(std::as_bytes(std::span(std::as_const(header)))))};
+  };
+  set();
+  const std::string file = *Read("data.mrc");
+  std::string expected = header;
+  expected.replace(92, 4, std::string(4, '\0'));  // no extended header follows
+  EXPECT_EQ(file, expected + elements_);
+  header[0] = 9;  // of another array
+  set();
+  EXPECT_EQ(Word<int32_t>(*Read("data.mrc"), 1), 3);
 }
 
 TEST_F(NiftiTest, SecondVersionForLongAxes) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/attributes.h"
+#include "model/base64.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/mrc_builder.h"
 #include "tests/support/read_array.h"
@@ -126,6 +127,28 @@ TEST_F(MrcTest, LabelsAreAttributes) {
   header.replace(224, 12, "made by hand");
   Open(header + "a");
   EXPECT_EQ(model::TextOf(Load("/")->attributes(), "LABEL1"), "made by hand");
+}
+
+TEST_F(MrcTest, HeaderIsKeptInLittleEndianOrder) {
+  const auto header = [&] {
+    const auto bytes =
+        model::DecodeBase64(model::TextOf(Load("/")->attributes(), "HEADER")).value();
+    return std::string(AsText(bytes));
+  };
+  const std::string elements(12, '\0');
+  std::string little = MrcHeader(kVolume);
+  little.replace(24 * 4, 4, "rest");
+  Open(little + elements);
+  EXPECT_EQ(header(), little);
+  std::string big;
+  for (size_t word = 0; word < 52; ++word) {
+    for (size_t i = 4; i-- > 0;) big += little[word * 4 + i];
+  }
+  big += "MAP " + std::string("\x11\x11\0\0", 4) + little.substr(216);
+  Open(big + elements);
+  little.replace(24 * 4, 4, std::string(4, '\0'));
+  EXPECT_EQ(header().substr(0, 208), little.substr(0, 208));
+  EXPECT_EQ(header().substr(208, 6), "MAP DD");
 }
 
 TEST_F(MrcTest, OtherFilesAreNone) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/place/geometry.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -368,6 +370,52 @@ TEST_F(GeometryTest, PixelsOfOmeHaveASizeAndAPlace) {
   geometry = DescribeGeometry(part, *AsNumbers(part)).value();
   EXPECT_EQ(geometry.axes[0].known->first, 22);
   EXPECT_EQ(geometry.axes[0].known->step, -1);
+}
+
+// As the examples of the specification have it: a system of the image, and one beyond it.
+std::string ImageOfVersion6(const std::string& transformations) {
+  return R"({"version": "0.6", "multiscales": [{"coordinateSystems": [
+    {"name": "world", "axes": [{"name": "b", "type": "space"}, {"name": "a", "type": "space"}]},
+    {"name": "intrinsic", "axes": [{"name": "y", "type": "space", "unit": "micrometer"},
+                                   {"name": "x", "type": "space", "unit": "micrometer"}]}],
+    "coordinateTransformations": [{"type": "translation", "translation": [70, 80],
+      "input": {"name": "intrinsic"}, "output": {"name": "world"}}],
+    "datasets": [{"path": "t", "coordinateTransformations": )" +
+         transformations + "}]}]}";
+}
+
+TEST_F(GeometryTest, PixelsOfOme6LieInTheSystemOfTheirImage) {
+  AddArray(Datatype::Integer(1, false), {3, 4});
+  const auto describe = [&](const std::string& transformations) {
+    std::get<model::Group>(store_->AddGroup("/").entity).attributes = {
+        TextAttribute("ome", ImageOfVersion6(transformations))};
+    return Describe();
+  };
+  constexpr const char* kEnds = R"("input": {"path": "t"}, "output": {"name": "intrinsic"})";
+  const std::string sequence = fmt::format(
+      R"([{{"type": "sequence", {}, "transformations": [{{"type": "scale", "scale": [2, 4]}},
+        {{"type": "identity"}}, {{"type": "translation", "translation": [0.5, 1.5]}}]}}])",
+      kEnds);
+  const std::string affine =
+      fmt::format(R"([{{"type": "affine", {}, "affine": [[2, 0, 0.5], [0, 4, 1.5]]}}])", kEnds);
+  for (const std::string& known : {sequence, affine}) {
+    const Geometry geometry = describe(known);
+    EXPECT_EQ(geometry.axes[0].name, "y");
+    ASSERT_TRUE(geometry.axes[1].known) << known;
+    EXPECT_EQ(geometry.axes[1].known->first, 1.5);
+    EXPECT_EQ(geometry.axes[1].known->step, 4);
+    EXPECT_EQ(geometry.axes[1].units, "micrometer");
+  }
+  for (const std::string& unknown :
+       {fmt::format(R"([{{"type": "affine", {}, "affine": [[1, 2, 3], [4, 5, 6]]}}])", kEnds),
+        fmt::format(R"([{{"type": "rotation", {}, "rotation": [[0, -1], [1, 0]]}}])", kEnds),
+        fmt::format(R"([{{"type": "scale", {}, "path": "scales"}}])", kEnds),
+        fmt::format(R"([{{"type": "sequence", {}, "transformations": [
+          {{"type": "scale", "scale": [2, 4]}}, {{"type": "mapAxis", "mapAxis": [1, 0]}}]}}])",
+                    kEnds),
+        std::string("[]")}) {
+    EXPECT_FALSE(describe(unknown).axes[1].known) << unknown;
+  }
 }
 
 TEST_F(GeometryTest, CoordinatesThatCannotBeDecodedAreAnError) {
