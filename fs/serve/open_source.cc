@@ -71,11 +71,16 @@ namespace {
 using SourcePtr = std::shared_ptr<const backends::Source>;
 using ClientPtr = std::shared_ptr<const backends::HttpClient>;
 
+// The files of Icechunk repositories that change; all others are written once.
+std::vector<std::string> PointerDocuments() { return {"repo", "refs/branch.main/ref.json"}; }
+
 // Which documents are worth reading as soon as they are looked for: those that make a directory
 // a store.
 std::vector<std::string> MetadataDocuments() {
-  return {"zarr.json", ".zmetadata",      ".zgroup", ".zarray",
-          ".zattrs",   "attributes.json", "repo",    "refs/branch.main/ref.json"};
+  std::vector<std::string> names = {"zarr.json", ".zmetadata", ".zgroup",
+                                    ".zarray",   ".zattrs",    "attributes.json"};
+  for (std::string& name : PointerDocuments()) names.push_back(std::move(name));
+  return names;
 }
 
 backends::RemoteOptions OptionsOf(const RemoteAccess& access) {
@@ -83,7 +88,8 @@ backends::RemoteOptions OptionsOf(const RemoteAccess& access) {
   return {.trusts_looks_for = access.trusts_looks_for,
           .documents = MetadataDocuments(),
           .first_documents = {first.begin(), first.end()},
-          .extension = std::string(backends::kMarkedExtension)};
+          .extension = std::string(backends::kMarkedExtension),
+          .pointers = PointerDocuments()};
 }
 
 backends::RemoteSettings SettingsOf(const RemoteAccess& access) {

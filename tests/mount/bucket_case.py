@@ -19,6 +19,7 @@ class BucketCase(harness.TestCase):
     """A server `stub` of the directory `source`, whose environment is the only one that leads to it."""
     url = None  # of the bucket
     chunks = (1, 100, 1000)
+    secrets = ()  # that no message may have
 
     def make_stub(self):
         raise NotImplementedError
@@ -39,6 +40,18 @@ class BucketCase(harness.TestCase):
 
     def mount(self, url=None, *options):
         return super().mount(url or self.url, *self.mount_options(), *options)
+
+    def refused_mount(self, *options, url=None, endpoint=None, timeout=20):
+        """The one line that says why a mount of the URL is refused."""
+        point = os.path.join(self.scratch, "point")
+        os.makedirs(point, exist_ok=True)
+        result = harness.run(harness.BINARY, "mount", url or self.url + "/a.zarr", point, "--endpoint", endpoint or self.stub.url,
+                             f"--timeout={timeout}", *options)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        for secret in self.secrets:
+            self.assertNotIn(secret, result.stdout + result.stderr)
+        return result.stderr
 
     def write_store(self, name="a.zarr", seed=1, **options):
         path = os.path.join(self.source, name)
@@ -93,3 +106,9 @@ class BucketTests:
             except OSError:
                 return False
         harness.wait_until(shows_new, "the new content")
+
+    def test_a_server_that_cannot_be_reached_is_named(self):
+        self.assertRegex(self.refused_mount(endpoint="http://127.0.0.1:1", timeout=2), harness.NO_CONNECTION)
+        self.assertIn("Could not resolve host", self.refused_mount(endpoint="http://host.invalid", timeout=2))
+        # The server has to answer for that, which takes longer where much else runs.
+        self.assertRegex(self.refused_mount(endpoint=self.stub.url.replace("http:", "https:")), "SSL|TLS")

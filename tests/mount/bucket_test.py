@@ -134,17 +134,22 @@ class IcechunkRequestsTest(IcechunkCase):
         self.read(mount.path)
         self.assert_asked()
 
-    def test_revalidating_is_one_request(self):
-        self.make()
-        mount = self.mount("s3://bucket/r", "--revalidate", "0.4")
-        self.read(mount.path)
-        for look in (lambda: os.listdir(mount.path), lambda: os.stat(mount.join("v")), lambda: self.read(mount.path),
-                     lambda: self.read(mount.join(".versions/tags/v1"))):
-            look()
-            time.sleep(0.6)
-            self.asked()
-            look()
-            self.assertEqual(set(self.asked()), {"LIST r/"})
+    def test_revalidating_is_one_conditional_request(self):
+        for version, pointer in (2, "repo"), (1, "refs/branch.main/ref.json"):
+            name = f"v{version}"
+            self.make(name, version)
+            with self.subTest(version), harness.Mount(f"s3://bucket/{name}", "--revalidate", "0.4") as mount:
+                self.read(mount.path)
+                for look in (lambda: os.listdir(mount.path), lambda: os.stat(mount.join("v")),
+                             lambda: self.read(mount.path), lambda: self.read(mount.join(".versions/tags/v1"))):
+                    look()
+                    time.sleep(0.6)
+                    self.stub.take_requests()
+                    look()
+                    asked = self.stub.take_requests()
+                    # A look that takes long on a busy machine asks once more.
+                    self.assertEqual({request.key for request in asked}, {f"{name}/{pointer}"})
+                    self.assertTrue(all("if-none-match" in request.headers for request in asked))
 
     def test_nothing_is_asked_within_the_time(self):
         self.make()
@@ -173,11 +178,46 @@ class IcechunkRequestsTest(IcechunkCase):
 
 
 class IcechunkOverHttpTest(harness.SourceTestCase):
-    def test_revalidating_is_one_look_at_the_repo_file(self):
+    def setUp(self):
+        super().setUp()
         os.environ["no_proxy"] = "*"
-        Repository(self.path("r")).commit(FIRST, ROWS)
-        server = lying_server.Server(self.source)
-        self.addCleanup(server.stop)
+        self.repository = Repository(self.path("r"))
+        self.repository.commit(FIRST, ROWS)
+        self.server = lying_server.Server(self.source)
+        self.addCleanup(self.server.stop)
+
+    def test_revalidating_is_one_conditional_request(self):
+        self.assert_revalidates_by("GET /r/repo")
+
+    def test_revalidating_is_one_look_where_the_server_has_no_strong_tags(self):
+        self.server.validators = lambda status: {
+            name: value for name, value in lying_server.validators(status).items() if name != "ETag"}
+        self.assert_revalidates_by("HEAD /r/repo")
+
+    def test_a_server_that_ignores_conditions_sends_the_file_once_more_only(self):
+        conditional = []
+
+        def ignores(path, handler):
+            if "If-None-Match" in handler.headers:
+                conditional.append(path)
+            del handler.headers["If-None-Match"]
+            return False
+        self.server.lie = ignores
+        with harness.Mount(self.server.url + "/r", "--revalidate", "0.3") as mount:
+            for _ in range(4):
+                self.assertEqual(harness.read(mount.path, "v/data.raw"), FIRST.tobytes())
+                time.sleep(0.4)
+        self.assertEqual(conditional, ["/r/repo"])
+
+    def test_a_commit_comes_with_the_answer(self):
+        with harness.Mount(self.server.url + "/r", "--revalidate", "0.3") as mount:
+            self.assertEqual(harness.read(mount.path, "v/data.raw"), FIRST.tobytes())
+            self.repository.commit(SECOND, ROWS)
+            harness.wait_until(lambda: harness.read(mount.path, "v/data.raw") == SECOND.tobytes(), "the commit")
+            self.assertNotIn("HEAD /r/repo", self.server.taken())
+
+    def assert_revalidates_by(self, request):
+        server = self.server
         for url, folder in (server.url + "/r", ""), (server.url, "r"):
             with self.subTest(url), harness.Mount(url, "--revalidate", "0.4") as mount:
                 shown = mount.join(folder)
@@ -188,7 +228,7 @@ class IcechunkOverHttpTest(harness.SourceTestCase):
                     time.sleep(0.6)
                     server.taken()
                     look()
-                    self.assertEqual(set(server.taken()), {"HEAD /r/repo"})
+                    self.assertEqual(set(server.taken()), {request})
 
 
 class IcechunkChangesTest(IcechunkCase):

@@ -10,7 +10,8 @@ import zarr2 as zarr
 
 import harness
 from bucket_case import BucketCase, BucketTests, values
-from s3_stub import SECRET, Directory, S3Stub
+from s3_stub import SECRET, S3Stub
+from stub_server import Directory
 
 
 def write_groups(path, version, consolidates=False):
@@ -41,6 +42,7 @@ def write_groups(path, version, consolidates=False):
 
 class S3TestCase(BucketCase):
     url = "s3://bucket"
+    secrets = (SECRET,)
     # Of several blocks of the block cache, and some of less than one.
     chunks = (2, 100, 1000)
 
@@ -125,31 +127,27 @@ class TreeTest(S3TestCase, BucketTests):
 
 
 class MountErrorTest(S3TestCase):
-    def refused_mount(self, url, *options):
-        point = os.path.join(self.scratch, "point")
-        os.makedirs(point, exist_ok=True)
+    def refused_both_ways(self, url, **options):
         for foreground in ([], ["--foreground"]):
-            said = self.refused("mount", url, point, *options, *foreground)
-            self.assertEqual(len(said.splitlines()), 1, said)
+            said = self.refused_mount(*foreground, url=url, **options)
         return said
 
     def test_one_line_says_what_is_wrong(self):
         self.write_store()
         for url in ("s3://another", "s3://another/a.zarr"):
-            self.assertIn("there is no such bucket", self.refused_mount(url))
+            self.assertIn("there is no such bucket", self.refused_both_ways(url))
         self.stub.region = "eu-test-2"  # the server names it, and so another one is no error
         self.assert_reads(self.mount(), values())
         self.stub.fault = lambda _: (400, {}, b"<Error><Code>AuthorizationHeaderMalformed</Code></Error>")
-        self.assertIn("see --region", self.refused_mount("s3://bucket"))
+        self.assertIn("see --region", self.refused_both_ways("s3://bucket"))
         self.stub.fault = None
         for url in ("s3://bucket", "s3://bucket/a.zarr"):
             os.environ["AWS_SECRET_ACCESS_KEY"] = SECRET + "x"
-            self.assertIn("the secret key is wrong", self.refused_mount(url))
+            self.assertIn("the secret key is wrong", self.refused_both_ways(url))
             os.environ["AWS_SECRET_ACCESS_KEY"] = SECRET
         os.environ["AWS_ACCESS_KEY_ID"] = "unknown"
-        self.assertIn("the access key is unknown there", self.refused_mount("s3://bucket"))
-        self.assertRegex(self.refused_mount("s3://bucket", "--endpoint=http://127.0.0.1:1", "--timeout=2"),
-                         harness.NO_CONNECTION)
+        self.assertIn("the access key is unknown there", self.refused_both_ways("s3://bucket"))
+        self.assertRegex(self.refused_both_ways("s3://bucket", endpoint="http://127.0.0.1:1", timeout=2), harness.NO_CONNECTION)
 
 
 class UnlistedTest(S3TestCase):

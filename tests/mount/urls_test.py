@@ -9,7 +9,8 @@ import zarr2 as zarr
 import harness
 from azure_stub import ACCOUNT_KEY, AzureStub
 from gs_stub import GsStub
-from s3_stub import Denied, Directory, S3Stub
+from s3_stub import Denied, S3Stub
+from stub_server import Directory
 
 CHUNK = 1000
 

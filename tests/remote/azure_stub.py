@@ -12,16 +12,13 @@ import base64
 import email.utils
 import hashlib
 import hmac
-import http.server
 import json
 import os
-import sys
-import threading
 import time
 import urllib.parse
 import xml.sax.saxutils
 
-from s3_stub import Directory
+from stub_server import Request, StubHandler, StubServer, serve_by_hand
 
 ACCOUNT, CONTAINER = "account", "bucket"
 ACCOUNT_KEY = base64.b64encode(b"the key of the account, se/cret+").decode()
@@ -36,16 +33,12 @@ class Denied(Exception):
         self.status, self.code = status, code
 
 
-class Request:
-    """`key` is empty for the container. `query` has the decoded parameters, `headers` lower-case names."""
+class BlobRequest(Request):
+    """`key` is empty for the container."""
 
     def __init__(self, handler):
-        self.method = handler.command
-        self.raw_path, _, raw_query = handler.path.partition("?")
-        self.query = dict(urllib.parse.parse_qsl(raw_query, keep_blank_values=True))
-        self.headers = {name.lower(): value.strip() for name, value in handler.headers.items()}
-        parts = [urllib.parse.unquote(part, errors="surrogateescape") for part in self.raw_path.lstrip("/").split("/", 2)]
-        self.account, self.container, self.key = (parts + ["", "", ""])[:3]
+        super().__init__(handler)
+        self.account, self.container, self.key = self.path_parts(3)
 
 
 def string_to_sign(request, account):
@@ -56,47 +49,35 @@ def string_to_sign(request, account):
     return "\n".join(parts)
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
+class Handler(StubHandler):
     def date_time_string(self, timestamp=None):
         return email.utils.formatdate(timestamp or time.time() + self.server.stub.clock_offset, usegmt=True)
 
     def do_POST(self):
-        length = int(self.headers.get("Content-Length", 0))
-        form = dict(urllib.parse.parse_qsl(self.rfile.read(length).decode()))
+        form = self.read_form()
         right = {"grant_type": "client_credentials", "client_id": "client", "scope": "https://storage.azure.com/.default"}
         secret = {"client_secret": CLIENT_SECRET}
         assertion = {"client_assertion": ASSERTION,
                      "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"}
         good = self.path == "/tenant/oauth2/v2.0/token" and form in (right | secret, right | assertion)
-        self.reply(*(self.server.stub.give_token() if good else (400, {}, b'{"error": "invalid_client"}')))
+        self.send(*(self.server.stub.give_token() if good else (400, {}, b'{"error": "invalid_client"}')))
 
     def do_GET(self):
         stub = self.server.stub
         if self.path.startswith("/sas/"):
-            return self.reply(*stub.give_sas(self.path.removeprefix("/sas/")))
+            return self.send(*stub.give_sas(self.path.removeprefix("/sas/")))
         if self.path.startswith("/identity?"):
             good = self.headers.get("X-IDENTITY-HEADER") == "identity" and "storage.azure.com" in self.path
-            return self.reply(*(stub.give_token() if good else (403, {}, b"")))
-        request = Request(self)
+            return self.send(*(stub.give_token() if good else (403, {}, b"")))
+        request = BlobRequest(self)
         stub.note(request)
         answer = stub.fault(request) if stub.fault else None
         try:
-            self.reply(*(answer or self.answer(stub, request)))
+            self.send_answer(answer or self.answer(stub, request))
         except Denied as denied:
-            self.reply(*self.error(denied.status, denied.code))
+            self.send(*self.error(denied.status, denied.code))
 
     do_HEAD = do_GET
-
-    def reply(self, status, headers, body):
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(body)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
 
     @staticmethod
     def error(status, code):
@@ -119,6 +100,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                    "Last-Modified": email.utils.formatdate(stub.modified, usegmt=True)}
         if request.headers.get("if-match") not in (None, headers["ETag"]):
             return self.error(412, "ConditionNotMet")
+        if request.headers.get("if-none-match") == headers["ETag"]:
+            return 304, headers, b""
         if "range" not in request.headers:
             return 200, headers, data
         first, last = request.headers["range"].removeprefix("bytes=").split("-")
@@ -133,14 +116,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         query = request.query
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
         after = base64.b64decode(query.get("marker", "")).decode()
+        order = (lambda name: name.rstrip("/").split("/")) if stub.is_hierarchical else lambda name: name
         most = min(int(query.get("maxresults", 5000)), stub.page)
         shown = []
-        for key in sorted({*stub.objects, *stub.folders}):
+        for key in sorted({*stub.objects, *stub.folders}, key=order):
             if not key.startswith(prefix):
                 continue
             cut = key.find(delimiter, len(prefix)) if delimiter else -1
             name = key if cut < 0 else key[:cut + 1]
-            if name > after and (not shown or shown[-1][0] != name):
+            if (not after or order(name) > order(after)) and (not shown or shown[-1][0] != name):
                 shown.append((name, key if cut < 0 else None))
                 if len(shown) > most:
                     break
@@ -162,36 +146,26 @@ class Handler(http.server.BaseHTTPRequestHandler):
         parts.append(f"</Blobs><NextMarker>{marker}</NextMarker></EnumerationResults>")
         return 200, {"Content-Type": "application/xml"}, "".join(parts).encode()
 
-    def log_message(self, *_):
-        pass
 
-
-class AzureStub:
-    """A server on a port of its own, as a context manager. All attributes may be changed while it runs.
-
-    `public` is "" (nobody), "blob" (everybody reads, and nobody lists) or "container". `life` is that of tokens and
-    signatures which the stub gives, in seconds. `fault(request)` is an answer instead, or None.
+class AzureStub(StubServer):
+    """`public` is "" (nobody), "blob" (everybody reads, and nobody lists) or "container". `life` is that of tokens and
+    signatures which the stub gives, in seconds. `folders` are directories of a hierarchical namespace; an
+    account that `is_hierarchical` lists in the order of names: "en/" before "en-GB/".
     """
 
+    handler = Handler
+
     def __init__(self, objects, port=0):
-        self.objects = objects
-        self.folders = set()  # directories of a hierarchical namespace
+        super().__init__(objects, port)
+        self.folders = set()
+        self.is_hierarchical = False
         self.container = CONTAINER
         self.public = ""
         self.page = 5000
-        self.modified = 1_500_000_000
-        self.clock_offset = 0
         self.life = 3600
         self.tokens, self.signatures = {}, {}
         self.given = 0
-        self.fault = None
-        self.requests = []
-        self.lock = threading.Lock()
-        http.server.ThreadingHTTPServer.request_queue_size = 128
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.server.daemon_threads = True
-        self.server.stub = self
-        self.top = f"http://127.0.0.1:{self.server.server_port}"
+        self.top = self.url
         self.url = f"{self.top}/{ACCOUNT}"
 
     @staticmethod
@@ -247,15 +221,6 @@ class AzureStub:
         sas, end = self.new_sas()
         return 200, {}, json.dumps({"msft:expiry": end, "token": sas}).encode()
 
-    def note(self, request):
-        with self.lock:
-            self.requests.append(request)
-
-    def take_requests(self):
-        with self.lock:
-            requests, self.requests = self.requests, []
-        return requests
-
     @staticmethod
     def environment():
         """The variables by which a client finds the account, and nothing else."""
@@ -263,22 +228,8 @@ class AzureStub:
         others = {name: value for name, value in os.environ.items() if not name.startswith(known)}
         return {**others, "AZURE_STORAGE_ACCOUNT": ACCOUNT}
 
-    def __enter__(self):
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
-
 
 if __name__ == "__main__":
-    with AzureStub(Directory(sys.argv[1]), port=int(sys.argv[2]) if len(sys.argv) > 2 else 0) as running:
-        running.public = "container"
-        print(running.url, flush=True)
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            pass
+    def open_to_everybody(stub):
+        stub.public = "container"
+    serve_by_hand(AzureStub, open_to_everybody)

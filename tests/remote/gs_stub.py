@@ -14,18 +14,23 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 import tempfile
-import threading
 import time
-import urllib.parse
 
-from s3_stub import BUCKET, Denied, Directory, Handler, S3Stub, verify
+from s3_stub import BUCKET, Denied, Handler, S3Stub, verify
+from stub_server import make_public, serve_by_hand
 
 GOOGLE_WORDS = ("GOOG4", "storage", "goog4_request", "x-goog-")
 EMAIL = "reader@project.iam.gserviceaccount.com"
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 REFRESH, CLIENT_SECRET = "1//refresh", "client/secret"
+# Of workload identity federation.
+AUDIENCE = "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/pool/providers/provider"
+SUBJECT, FEDERATED = "subject-token", "federated-token"
+EXCHANGE = {"grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "audience": AUDIENCE, "scope": SCOPE,
+            "requested_token_type": "urn:ietf:params:oauth:token-type:access_token", "subject_token": SUBJECT,
+            "subject_token_type": "urn:ietf:params:oauth:token-type:jwt"}
+ACCOUNTS = "/v1/projects/-/serviceAccounts/"
 METADATA = "/computeMetadata/v1/instance/service-accounts/default/token"
 
 
@@ -40,12 +45,20 @@ def from_base64_url(text):
 class GoogleHandler(Handler):
     def do_POST(self):
         stub = self.server.stub
-        length = int(self.headers.get("Content-Length", 0))
-        form = dict(urllib.parse.parse_qsl(self.rfile.read(length).decode()))
-        self.reply(*(stub.token_answer(form) if self.path == "/token" else (404, "text/plain", b"")))
+        if self.path == "/token":
+            return self.reply(*stub.token_answer(self.read_form()))
+        if self.path == "/sts":
+            return self.reply(*stub.exchange(self.read_form()))
+        if self.path == ACCOUNTS + EMAIL + ":generateAccessToken":
+            return self.reply(*stub.act_as(self.headers.get("Authorization"), self.read_body()))
+        return self.reply(404, "text/plain", b"")
 
     def do_GET(self):
         stub = self.server.stub
+        if self.path == "/subject":
+            good = self.headers.get("Metadata") == "True"
+            return self.reply(*((200, "application/json", json.dumps({"value": SUBJECT}).encode()) if good else
+                                (403, "text/html", b"<html>")))
         if self.path != METADATA:
             return super().do_GET()
         if self.headers.get("Metadata-Flavor") != "Google":
@@ -56,17 +69,16 @@ class GoogleHandler(Handler):
         return Handler.do_GET(self)
 
     def reply(self, status, kind, body):
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.send(status, {"Content-Type": kind}, body)
 
 
 class GsStub(S3Stub):
     """`life` is that of the tokens which it gives, in seconds. `token_fault` is an answer of the token endpoint instead:
-    status, type and body. `payer` is the project that has to pay; `encoded` has the keys of objects with
-    Content-Encoding gzip."""
+    status, type and body, or a function for them. `payer` is the project that has to pay; `encoded` has the keys of
+    objects with Content-Encoding gzip.
+
+    `federated` is the token that the exchange of one of another cloud gives; None: one for storage. `cached` is a dict
+    where caches answer for objects, however old their answers are: by URL, whatever the headers of the request are."""
 
     handler = GoogleHandler
 
@@ -79,25 +91,57 @@ class GsStub(S3Stub):
         self.token_fault = None
         self.payer = None
         self.encoded = set()
+        self.federated = None
+        self.cached = None
         self.public_key = None  # PEM
         self.verified = {}
 
     def token_answer(self, form):
         if self.token_fault:
-            return self.token_fault
+            return self.token_fault() if callable(self.token_fault) else self.token_fault
         right = {"grant_type": "refresh_token", "client_id": "client", "client_secret": CLIENT_SECRET,
                  "refresh_token": REFRESH}
         if form != right:
             return 400, "application/json", b'{"error": "invalid_grant", "error_description": "Bad Request"}'
         return self.give_token()
 
-    def give_token(self):
+    def new_token(self):
         with self.lock:
             self.tokens_given += 1
             token = f"ya29.token-{self.tokens_given}"
             self.tokens[token] = time.time() + self.life
-        answer = {"access_token": token, "expires_in": self.life, "token_type": "Bearer"}
+        return token
+
+    def give_token(self):
+        answer = {"access_token": self.new_token(), "expires_in": self.life, "token_type": "Bearer"}
         return 200, "application/json", json.dumps(answer).encode()
+
+    def exchange(self, form):
+        if self.token_fault:
+            return self.token_fault() if callable(self.token_fault) else self.token_fault
+        if form != EXCHANGE:
+            code = b"invalid_target" if form.get("audience") != AUDIENCE else b"invalid_grant"
+            return 400, "application/json", b'{"error": "%s", "error_description": "of the stub"}' % code
+        if not self.federated:
+            return self.give_token()
+        answer = {"access_token": self.federated, "expires_in": self.life, "token_type": "Bearer"}
+        return 200, "application/json", json.dumps(answer).encode()
+
+    def act_as(self, authorization, body):
+        given = (authorization or "").removeprefix("Bearer ")
+        is_known = given == self.federated if self.federated else self.tokens.get(given, 0) > time.time()
+        if not is_known or json.loads(body) != {"scope": [SCOPE], "lifetime": "3600s"}:
+            error = {"error": {"code": 403, "message": "of the stub", "status": "PERMISSION_DENIED"}}
+            return 403, "application/json", json.dumps(error).encode()
+        end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + self.life))
+        return 200, "application/json", json.dumps({"accessToken": self.new_token(), "expireTime": end}).encode()
+
+    def contents(self, request):
+        data = super().contents(request)
+        if self.cached is None:
+            return data
+        with self.lock:
+            return self.cached.setdefault((request.raw_path, request.raw_query), data)
 
     def verify(self, request):
         given = request.headers.get("authorization", "")
@@ -140,9 +184,10 @@ class GsStub(S3Stub):
                 "x-goog-stored-content-length": str(len(data))}
 
     def special(self, request, headers, data):
-        wanted = request.headers.get("x-goog-if-generation-match")
-        if wanted not in (None, headers["x-goog-generation"]):
-            return Handler.error(412, "PreconditionFailed")
+        if request.query.get("generation") not in (None, headers["x-goog-generation"]):
+            return Handler.error(404, "NoSuchKey")
+        if request.headers.get("x-goog-if-generation-not-match") == headers["x-goog-generation"]:
+            return 304, headers, b""
         if request.key not in self.encoded:
             return None
         headers["x-goog-stored-content-encoding"] = "gzip"
@@ -169,6 +214,14 @@ class GsStub(S3Stub):
         write_json(path, {"type": "service_account", "client_email": EMAIL, "private_key_id": "key1",
                           "private_key": made.decode(), "token_uri": "https://oauth2.googleapis.com/token"})
 
+    def make_federated(self, path, source, **more):
+        """Writes the file of an identity of another cloud."""
+        write_json(path, {"type": "external_account", "audience": AUDIENCE, "token_url": self.url + "/sts",
+                          "subject_token_type": EXCHANGE["subject_token_type"], "credential_source": source, **more})
+
+    def account_url(self):
+        return f"{self.url}{ACCOUNTS}{EMAIL}:generateAccessToken"
+
     def make_user(self, path, **more):
         """Writes the application default credentials of a user."""
         write_json(path, {"type": "authorized_user", "client_id": "client", "client_secret": CLIENT_SECRET,
@@ -181,10 +234,4 @@ def write_json(path, value):
 
 
 if __name__ == "__main__":
-    with GsStub(Directory(sys.argv[1]), port=int(sys.argv[2]) if len(sys.argv) > 2 else 0) as running:
-        running.public = True
-        print(running.url, flush=True)
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            pass
+    serve_by_hand(GsStub, make_public)

@@ -122,6 +122,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if length is not None and length != len(body):
             self.close_connection = True
 
+    def answer_unchanged(self, headers):
+        self.send_response(304)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
     def reset(self):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
@@ -140,6 +146,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         headers = self.owner.validators(status)
         if "If-Match" in self.headers and self.headers["If-Match"] != headers.get("ETag"):
             return self.answer(412)
+        if "ETag" in headers and self.headers["If-None-Match"] == headers["ETag"]:
+            return self.answer_unchanged(headers)
         wanted = self.headers.get("Range")
         if not wanted:
             return self.answer(200, data, **headers)
@@ -216,13 +224,17 @@ def gzip_of_documents(path, handler):
     return True
 
 
+def refuses_all_versions(_, handler):
+    return "If-Match" in handler.headers and (handler.answer(412), True)[1]
+
+
 def aws_chunked(_, handler):
     handler.more_headers = {"Content-Encoding": "aws-chunked"}
     return False
 
 
 HABITS = {habit.__name__: habit for habit in (head_without_length, head_of_no_bytes, no_head, no_length_at_all,
-                                              refused_for_absent, page_for_absent, gzip_of_documents, aws_chunked)}
+                                              refused_for_absent, page_for_absent, gzip_of_documents, aws_chunked, refuses_all_versions)}
 
 
 def index_page(link):

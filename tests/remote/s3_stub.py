@@ -14,13 +14,12 @@ import datetime
 import email.utils
 import hashlib
 import hmac
-import http.server
 import os
-import sys
-import threading
 import time
 import urllib.parse
 import xml.sax.saxutils
+
+from stub_server import Request, StubHandler, StubServer, serve_by_hand
 
 KEY, SECRET, BUCKET, REGION = "test", "se/cret+", "bucket", "eu-test-1"
 SKEW = 15 * 60  # seconds
@@ -38,38 +37,10 @@ def mac(key, text):
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
 
 
-class Directory:
-    """The files below a directory, as a mapping from keys to bytes."""
-
-    def __init__(self, top):
-        self.top = os.fsencode(top)
-
-    def __iter__(self):
-        for folder, _, names in os.walk(self.top):
-            for name in names:
-                path = os.path.join(folder, name)
-                if os.path.isfile(path):
-                    yield os.path.relpath(path, self.top).decode("utf-8", "surrogateescape")
-
-    def __contains__(self, key):
-        return os.path.isfile(os.path.join(self.top, key.encode("utf-8", "surrogateescape")))
-
-    def __getitem__(self, key):
-        with open(os.path.join(self.top, key.encode("utf-8", "surrogateescape")), "rb") as file:
-            return file.read()
-
-
-class Request:
-    """What a fault sees of a request. `query` has the decoded parameters, `headers` lower-case names."""
-
+class S3Request(Request):
     def __init__(self, handler):
-        self.method = handler.command
-        self.raw_path, _, self.raw_query = handler.path.partition("?")
-        self.query = dict(urllib.parse.parse_qsl(self.raw_query, keep_blank_values=True))
-        self.headers = {name.lower(): value.strip() for name, value in handler.headers.items()}
-        parts = self.raw_path.lstrip("/").split("/", 1)
-        self.bucket = urllib.parse.unquote(parts[0])
-        self.key = urllib.parse.unquote(parts[1], errors="surrogateescape") if len(parts) > 1 else ""
+        super().__init__(handler)
+        self.bucket, self.key = self.path_parts(2)
 
 
 class Denied(Exception):
@@ -131,13 +102,10 @@ def verify(request, stub, words=AWS_WORDS):
         raise Denied(403, "SignatureDoesNotMatch", f"<StringToSign>{to_sign}</StringToSign>")
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
+class Handler(StubHandler):
     def do_GET(self):
         stub = self.server.stub
-        request = Request(self)
+        request = S3Request(self)
         stub.note(request)
         if stub.delay:
             time.sleep(stub.delay)
@@ -148,19 +116,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 answer = self.answer(stub, request)
             except Denied as denied:
                 answer = self.error(denied.status, denied.code, denied.more)
-        if answer == "reset":
-            self.close_connection = True
-            self.connection.close()
-            return
-        status, headers, body = answer
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(body)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if request.method != "HEAD":
-            self.wfile.write(body)
-        if len(body) < int(headers.get("Content-Length", 0)):
-            self.close_connection = True
+        self.send_answer(answer)
 
     do_HEAD = do_GET
 
@@ -176,11 +132,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.list(stub, request)
         if request.key not in stub.objects:
             return self.error(404, "NoSuchKey")
-        data = stub.objects[request.key]
+        data = stub.contents(request)
         headers = {"ETag": f'"{hashlib.md5(data).hexdigest()}"', "Accept-Ranges": "bytes",
                    "Last-Modified": email.utils.formatdate(stub.modified, usegmt=True), **stub.headers_of(request.key, data)}
         if request.headers.get("if-match") not in (None, headers["ETag"]):
             return self.error(412, "PreconditionFailed")
+        if request.headers.get("if-none-match") == headers["ETag"]:
+            return 304, headers, b""
         return stub.special(request, headers, data) or self.part(request, headers, data)
 
     @staticmethod
@@ -231,40 +189,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
         parts.append("</ListBucketResult>")
         return 200, {"Content-Type": "application/xml"}, "".join(parts).encode("utf-8", "surrogateescape")
 
-    def log_message(self, *_):
-        pass
 
-
-class S3Stub:
-    """A server on a port of its own, as a context manager. All attributes may be changed while it runs.
-
-    `requests` has all requests so far. `fault(request)` is the answer instead: a tuple of status, headers and body,
-    "reset", or None for what the bucket says.
-    """
-
+class S3Stub(StubServer):
     handler = Handler
 
     def __init__(self, objects, bucket=BUCKET, port=0):
-        self.objects = objects
+        super().__init__(objects, port)
         self.bucket = bucket
         self.keys = {KEY: (SECRET, None)}  # to secret and session token
         self.region = REGION
         self.public = False
         self.page = 1000
-        self.modified = 1_500_000_000
-        self.clock_offset = 0
         self.delay = 0
-        self.fault = None
-        self.requests = []
-        self.lock = threading.Lock()
-        http.server.ThreadingHTTPServer.request_queue_size = 128
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), self.handler)
-        self.server.daemon_threads = True
-        self.server.stub = self
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
 
     def listed(self, prefix):
         return [key for key in self.objects if key.startswith(prefix)]
+
+    def contents(self, request):
+        """The bytes of the object that is asked for, which exists."""
+        return self.objects[request.key]
 
     def verify(self, request):
         """Raises Denied for a request without the right to be answered."""
@@ -282,15 +225,6 @@ class S3Stub:
         """More elements of an object in a list."""
         return ""
 
-    def note(self, request):
-        with self.lock:
-            self.requests.append(request)
-
-    def take_requests(self):
-        with self.lock:
-            requests, self.requests = self.requests, []
-        return requests
-
     def environment(self):
         """The variables by which a client finds the server and its key, and nothing else."""
         others = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
@@ -298,21 +232,6 @@ class S3Stub:
                 "AWS_ENDPOINT_URL": self.url, "AWS_EC2_METADATA_DISABLED": "true",
                 "AWS_CONFIG_FILE": "/nonexistent", "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent"}
 
-    def __enter__(self):
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
-
 
 if __name__ == "__main__":
-    with S3Stub(Directory(sys.argv[1]), port=int(sys.argv[2]) if len(sys.argv) > 2 else 0) as running:
-        print(running.url, flush=True)
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            pass
+    serve_by_hand(S3Stub)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Readers of a mounted URL whose server fails now and then, by hand: soak.py [SECONDS] (600).
+"""Readers of a mounted URL whose server fails now and then, by hand: soak.py [SECONDS [http|gs|az]] (600 http).
 
-Of the server's answers one in ten is a status 503, and others are cut in the middle, reset or late. Every byte that is
-read is compared with what NumPy has written. Memory and descriptors of the daemon are shown at the beginning and at the
-end. Needs NDLFS_BINARY, and tests/mount on the PYTHONPATH.
+Of the server's answers one in ten is a status 503, and others are cut in the middle, reset or late. Tokens for a bucket of
+gs, and signatures for one of az, end after ten seconds. Every byte that is read is compared with what NumPy has written.
+Memory and descriptors of the daemon are shown at the beginning and at the end. Needs NDLFS_BINARY, and tests/mount on the
+PYTHONPATH.
 """
+import contextlib
 import multiprocessing
 import os
 import random
@@ -18,6 +20,9 @@ import lying_server
 import numcodecs
 import numpy as np
 import zarr2 as zarr
+from azure_stub import AzureStub
+from gs_stub import GsStub
+from stub_server import Directory
 
 READERS = 6
 SHAPE, CHUNKS = (64, 256, 256), (8, 128, 128)  # 16 MiB, chunks of 512 KiB
@@ -43,6 +48,9 @@ def fill(folder):
     np.save(folder + "/file.npy", values + 7)
     bytes_of["file.npy"] = (values + 7).tobytes()
     return bytes_of
+
+
+TOKENS_LIVE = 10  # seconds
 
 
 class Faults:
@@ -82,6 +90,46 @@ class Faults:
         return None
 
 
+class BucketFaults(Faults):
+    """The same as the fault of a stub."""
+
+    def __init__(self, stub):
+        super().__init__()
+        self.stub = stub
+
+    def __call__(self, _):
+        self.stub.take_requests()
+        with self.stub.lock:
+            self.requests += 1
+            chosen = self.choose()
+        if chosen == "late":
+            time.sleep(0.5)
+        return {"503": (503, {}, b""), "reset": "reset", "cut": "reset"}.get(chosen)
+
+
+@contextlib.contextmanager
+def serve(kind, folder):
+    """The URL of a server of this kind, options of the mount, and the server's faults."""
+    if kind == "http":
+        server = lying_server.Server(folder)
+        server.lie = faults = Faults()
+        yield server.url, (), faults
+        server.stop()
+        return
+    with {"gs": GsStub, "az": AzureStub}[kind](Directory(folder)) as stub:
+        os.environ.update(stub.environment())
+        stub.life = TOKENS_LIVE
+        stub.fault = faults = BucketFaults(stub)
+        if kind == "gs":
+            keys = folder + ".keys.json"
+            stub.make_user(keys)
+            os.environ["GOOGLE_APPLICATION_CREDENTIALS"] = keys
+        else:
+            os.environ["PC_SDK_SAS_URL"] = stub.top + "/sas"
+        yield f"{kind}://bucket", ("--endpoint", stub.url), faults
+        print(f"{stub.tokens_given if kind == 'gs' else stub.given} tokens were given")
+
+
 def read(top, bytes_of, end, seed, results):
     rng = random.Random(seed)
     compared = size = 0
@@ -116,11 +164,12 @@ def taken(pid):
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 600
     os.environ["no_proxy"] = "*"
-    with tempfile.TemporaryDirectory() as folder:
+    kind = sys.argv[2] if len(sys.argv) > 2 else "http"
+    with tempfile.TemporaryDirectory() as top:
+        folder = top + "/source"
+        os.mkdir(folder)
         bytes_of = fill(folder)
-        server = lying_server.Server(folder)
-        server.lie = faults = Faults()
-        with harness.Mount(server.url, "--cache-size", CACHE) as mount:
+        with serve(kind, folder) as (url, options, faults), harness.Mount(url, *options, "--cache-size", CACHE) as mount:
             results = multiprocessing.Queue()
             begin = time.monotonic()
             readers = [multiprocessing.Process(target=read, args=(mount.path, bytes_of, begin + seconds, seed, results))
@@ -134,9 +183,7 @@ def main():
             ends = [results.get(timeout=harness.DEADLINE) for _ in readers]
             for reader in readers:
                 reader.join()
-            server.lie = None
             print(f"at the end: {taken(mount.process.pid)}")
-        server.stop()
     compared, size, failed, wrong = (sum(part, type(part[0])()) for part in zip(*ends))
     print(f"{compared} reads compared, {size >> 20} MiB; {len(failed)} failed, {len(wrong)} were wrong; "
           f"{faults.requests} requests, of them {faults.count}")

@@ -91,8 +91,9 @@ class FakeBucket {
       return Error(400, "InvalidHeaderValue");
     }
     const std::string generation = GenerationOf(found->second);
-    const std::string wanted = sent.Find("x-goog-if-generation-match");
-    if (!wanted.empty() && wanted != generation) return Error(412, "PreconditionFailed");
+    const std::string wanted = Parameter(url.query, "generation");
+    if (!wanted.empty() && wanted != generation) return Error(404, "NoSuchKey");
+    if (sent.Find("x-goog-if-generation-not-match") == generation) return {.status = 304};
     FakeAnswer answer = AnswerWith(sent, found->second.text, EtagOf(found->second));
     if (kind_ == Kind::kGoogle) answer.headers.push_back({"x-goog-generation", generation});
     answer.headers.push_back({"last-modified", "Wed, 21 Oct 2015 07:28:00 GMT"});

@@ -107,11 +107,12 @@ class FakeTransport final : public backends::HttpTransport {
   std::map<const backends::HttpExchange*, Rest> paused_;
 };
 
-// What a good server answers for a value: honours Range, If-Match and HEAD.
+// What a good server answers for a value: honours Range, If-Match, If-None-Match and HEAD.
 inline FakeAnswer AnswerWith(const FakeTransport::Sent& request, const std::string& value,
                              const std::string& etag = "\"1\"") {
   const std::string if_match = request.Find("If-Match");
   if (!if_match.empty() && if_match != etag) return {.status = 412};
+  if (request.Find("If-None-Match") == etag) return {304, {{"etag", etag}}, "", {}};
   FakeAnswer answer{200, {{"etag", etag}}, value, {}};
   const std::string range = request.Find("Range");
   if (!range.empty()) {

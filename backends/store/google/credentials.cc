@@ -5,8 +5,9 @@
 #include <chrono>
 #include <utility>
 
-#include "backends/base/json.h"
+#include "backends/store/google/external_account.h"
 #include "backends/store/google/jwt.h"
+#include "backends/store/google/key_file.h"
 
 namespace ndlfs::backends::google {
 namespace {
@@ -17,41 +18,11 @@ constexpr int64_t kLife_s = 3600;
 constexpr std::string_view kTokenServer = "https://oauth2.googleapis.com/token";
 constexpr std::chrono::milliseconds kMetadataTimeout{3000};
 
-// A file of credentials of Google's tools.
-class KeyFile {
- public:
-  static model::Result<KeyFile> Read(const std::string& path) {
-    NDLFS_TRY(const auto text, object::ReadSmallFile(path));
-    if (!text) return model::Propagate(model::IoError(ENOENT, path).value());
-    auto json = ParseJson(*text, 1000);
-    // The message of the parser quotes the text, which has secrets.
-    if (!json || !json->is_object()) return model::BadInput("{}: no valid JSON object", path);
-    return KeyFile(path, *std::move(json));
-  }
-
-  std::string Find(const char* name) const {
-    const auto found = json_.find(name);
-    return found != json_.end() && found->is_string() ? found->get<std::string>() : "";
-  }
-  model::Result<std::string> Require(const char* name) const {
-    std::string text = Find(name);
-    if (text.empty()) return model::BadInput("{}: there is no {} in it", path_, name);
-    return text;
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  KeyFile(std::string path, Json json) : path_(std::move(path)), json_(std::move(json)) {}
-
-  std::string path_;
-  Json json_;
-};
-
 model::Result<AccessToken> SignedToken(const KeyFile& file, int64_t now_s) {
   NDLFS_TRY(const auto email, file.Require("client_email"));
   NDLFS_TRY(const auto key, file.Require("private_key"));
   NDLFS_TRY(auto token, SignToken({email, file.Find("private_key_id"), key}, now_s, kLife_s),
-            file.path());
+            file.place());
   return AccessToken{std::move(token), now_s + kLife_s};
 }
 
@@ -63,15 +34,15 @@ model::Result<AccessToken> RefreshedToken(const KeyFile& file,
   std::string server = file.Find("token_uri");
   if (server.empty()) server = kTokenServer;
   if (!object::IsSafeForSecrets(server)) {
-    return model::BadInput("{}: its token_uri is not https", file.path());
+    return model::BadInput("{}: its token_uri is not https", file.place());
   }
   const auto request = object::FormRequest(server, {{"grant_type", "refresh_token"},
                                                     {"client_id", id},
                                                     {"client_secret", secret},
                                                     {"refresh_token", refresh}});
-  NDLFS_TRY(const auto answer, object::AskForSecret(*options.client, request), file.path());
+  NDLFS_TRY(const auto answer, object::AskForSecret(*options.client, request), file.place());
   NDLFS_TRY(auto token, object::ParseTokenAnswer(answer, options.now_s()),
-            file.path() + ": " + server);
+            file.place() + ": " + server);
   return token;
 }
 
@@ -79,10 +50,16 @@ model::Result<AccessToken> TokenOf(const KeyFile& file, const CredentialOptions&
   NDLFS_TRY(const auto type, file.Require("type"));
   if (type == "service_account") return SignedToken(file, options.now_s());
   if (type == "authorized_user") return RefreshedToken(file, options);
+  if (type == "external_account") return ExchangeToken(file, options);
+  if (type == "impersonated_service_account") {
+    NDLFS_TRY(const KeyFile source, file.RequireObject("source_credentials"));
+    NDLFS_TRY(const auto token, TokenOf(source, options));
+    return ActAsServiceAccount(file, token, options);
+  }
   return model::Unsupported(
       "{}: credentials of the type {} (a token of gcloud auth print-access-token in a "
       "--token-file works)",
-      file.path(), model::Quote(type));
+      file.place(), model::Quote(type));
 }
 
 model::Result<AccessToken> MetadataToken(const std::string& host,

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "backends/store/google/google_source.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <iterator>
 #include <optional>
+#include <random>
 #include <string_view>
 #include <utility>
 
@@ -21,8 +26,27 @@ constexpr std::string_view kGoogleHeaders = "x-goog-";
 // Begins the version of an object: no ETag is like that.
 constexpr std::string_view kGeneration = "generation ";
 
+// The parameter that names the generation of an object in the query of a URL.
+constexpr std::string_view kGenerationQuery = "?generation=";
+
 std::string VersionOf(std::string_view generation) {
   return std::string(kGeneration) + std::string(generation);
+}
+
+// Whether an answer with this state to a request for `url` says that a generation is gone.
+bool IsGoneGeneration(KeyState state, std::string_view url) {
+  const bool is_gone = state == KeyState::kAbsent || state == KeyState::kRefused;
+  return is_gone && url.find(kGenerationQuery) != url.npos;
+}
+
+// A query that no request to Google had before, so that no cache has an answer to it. Caches of
+// public objects ignore Cache-Control in requests.
+std::string UniqueQuery() {
+  static std::atomic<uint64_t> next = [] {
+    std::random_device random;
+    return uint64_t{random()} << 32 | random();
+  }();
+  return fmt::format("?ndlfs={:016x}", next.fetch_add(1));
 }
 
 std::string_view AdviceOn(int status, std::string_view code, bool is_anonymous) {
@@ -43,19 +67,22 @@ std::string_view AdviceOn(int status, std::string_view code, bool is_anonymous) 
 
 class GoogleBucket final : public object::Bucket {
  public:
+  // `avoids_caches`: objects may change, so answers of caches do not count.
   GoogleBucket(std::string name, std::string server, GoogleCredentials credentials,
-               std::string project, object::GetTime now_s)
+               std::string project, bool avoids_caches, object::GetTime now_s)
       : name_(std::move(name)),
         server_(std::move(server)),
         credentials_(std::move(credentials)),
         project_(std::move(project)),
+        avoids_caches_(avoids_caches),
         now_s_(std::move(now_s)) {}
 
   std::string name() const override { return "gs://" + name_; }
   std::string server() const override { return server_ == kServer ? "" : server_; }
 
   HttpRequest ObjectRequest(std::string_view key) const override {
-    HttpRequest request = RequestFor("/" + PercentEncode(key));
+    HttpRequest request =
+        RequestFor("/" + PercentEncode(key) + (avoids_caches_ ? UniqueQuery() : ""));
     // Otherwise Google decodes objects with Content-Encoding gzip, and ignores ranges of them.
     request.headers.push_back({"Accept-Encoding", "gzip"});
     return request;
@@ -68,10 +95,14 @@ class GoogleBucket final : public object::Bucket {
   KeyState StateOf(const HttpRequest& request, const HttpResponse& response) const override {
     const std::string code = object::CodeOf(response);
     if (response.status == 404 && code == "NoSuchBucket") return KeyState::kFailed;
-    return object::StateByStatus(request, response, code);
+    const KeyState state = object::StateByStatus(request, response, code);
+    return IsGoneGeneration(state, request.url) ? KeyState::kOtherVersion : state;
   }
   model::Failure ToError(const HttpResponse& response) const override {
     const std::string code = object::CodeOf(response);
+    if (IsGoneGeneration(object::StateByStatus({}, response, code), response.url)) {
+      return model::HasChanged(name());
+    }
     const bool is_anonymous = !credentials_.hmac_key && !credentials_.tokens;
     return object::ErrorOf(name(), response, code,
                            AdviceOn(response.status, code, is_anonymous));
@@ -88,8 +119,17 @@ class GoogleBucket final : public object::Bucket {
   void AskForVersion(HttpRequest& request, const Generation& version) const override {
     const std::string_view tag = version.tag();
     if (!tag.starts_with(kGeneration)) return Bucket::AskForVersion(request, version);
+    // A generation never changes: whoever answers has the right bytes.
+    request.url.resize(std::min(request.url.find('?'), request.url.size()));
+    request.url += kGenerationQuery;
+    request.url += tag.substr(kGeneration.size());
+  }
+  bool AskUnlessVersion(HttpRequest& request, const Generation& version) const override {
+    const std::string_view tag = version.tag();
+    if (!tag.starts_with(kGeneration)) return Bucket::AskUnlessVersion(request, version);
     request.headers.push_back(
-        {"x-goog-if-generation-match", std::string(tag.substr(kGeneration.size()))});
+        {"x-goog-if-generation-not-match", std::string(tag.substr(kGeneration.size()))});
+    return true;
   }
 
  private:
@@ -139,6 +179,7 @@ class GoogleBucket final : public object::Bucket {
   const std::string server_;
   const GoogleCredentials credentials_;
   const std::string project_;  // that pays; empty: the owner does
+  const bool avoids_caches_;
   const object::GetTime now_s_;
 };
 
@@ -182,9 +223,9 @@ model::Result<std::shared_ptr<const RemoteSource>> OpenGoogleSource(
       return model::BadInput("--requester-pays: GOOGLE_CLOUD_PROJECT must name the project");
     }
   }
-  auto bucket = std::make_shared<const GoogleBucket>(location.bucket, std::move(server.url),
-                                                     std::move(credentials), std::move(project),
-                                                     google.now_s);
+  auto bucket = std::make_shared<const GoogleBucket>(
+      location.bucket, std::move(server.url), std::move(credentials), std::move(project),
+      options.trusts_looks_for.has_value(), google.now_s);
   return std::make_shared<const RemoteSource>(
       std::move(client), object::MakeBucketService(std::move(bucket), location.prefix),
       std::move(options));

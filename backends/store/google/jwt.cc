@@ -18,8 +18,6 @@
 namespace ndlfs::backends::google {
 namespace {
 
-constexpr const char* kScope = "https://www.googleapis.com/auth/cloud-platform";
-
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
 // Base64 for URLs, without padding (RFC 7515, section 2).

@@ -8,6 +8,9 @@
 
 namespace ndlfs::backends::google {
 
+// What tokens are asked for: all that the account may do with storage.
+inline constexpr const char* kScope = "https://www.googleapis.com/auth/cloud-platform";
+
 // The key of a service account. `private_key` is secret.
 struct ServiceAccount {
   std::string email;

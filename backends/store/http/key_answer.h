@@ -13,12 +13,15 @@
 // 200, 206: a page of HTML [1]       A page. Absent for a metadata document, and if the list
 //                                    of the directory lacks the name. Else an error.
 // 301, 302, 307, 308 to PATH/        A directory: there is no such file.
-// 404, 410                           Absent. Buckets: an error if the bucket is missing.
+// 304 to If-None-Match               The version that was read before.
+// 404, 410                           Absent. Buckets: an error if the bucket is missing. For a
+//                                    generation at Google: another version, and so is 403.
 // 403 [2]                            Refused. Absent if the list of the directory lacks the
 //                                    name, or if the server refuses absent files [3].
 //                                    Else EACCES.
 // 401                                EACCES.
-// 412                                Another version: ESTALE.
+// 412                                Another version: ESTALE. If a look tells the same version,
+//                                    nothing: reads name no version from then on.
 // 416 with "bytes */N"               Present, of N bytes, none of them in the range.
 // 408, 429, 500, 502, 503, 504       Sent again, then an error.
 // Any other                          An error.

@@ -133,6 +133,11 @@ void LookMemory::NoteDocument(const std::string& path, RemoteDocument document) 
   documents_.Put(path, std::move(document), weight);
 }
 
+void LookMemory::ForgetDocument(const std::string& path) {
+  const model::MutexLock lock(mutex_);
+  documents_.Erase(path);
+}
+
 const ListedObject* FindName(const std::vector<ListedObject>& objects, std::string_view name) {
   const auto found =
       std::lower_bound(objects.begin(), objects.end(), name,

@@ -80,6 +80,7 @@ class LookMemory {
   // Documents are kept with their version, for any time.
   std::optional<RemoteDocument> FindDocument(std::string_view path) const EXCLUDES(mutex_);
   void NoteDocument(const std::string& path, RemoteDocument document) EXCLUDES(mutex_);
+  void ForgetDocument(const std::string& path) EXCLUDES(mutex_);
 
  private:
   template <typename T>

@@ -30,10 +30,15 @@ struct ListedObject {
 
 // Where a page of a list begins, and the facts about earlier pages that the service needs.
 struct PageStart {
-  std::string token = {};     // empty: at the beginning
-  std::string last_key = {};  // the last key of the page before
+  std::string token = {};  // empty: at the beginning
+  // The largest key, and the largest name, of the pages before.
+  std::string last_key = {};
+  std::string last_name = {};
   // Names of files on pages before that may turn out to be directories.
   std::vector<std::string> open_names = {};
+  // The orders in which the pages before may have come.
+  bool by_key = true;
+  bool by_name = true;
 };
 
 struct ListPage {
@@ -62,6 +67,14 @@ class ObjectService {
   // it. An answer with another version is then kOtherVersion.
   virtual void AskForVersion(HttpRequest& request, const Generation& version) const {
     if (IsStrongTag(version.tag())) request.if_match = version.tag();
+  }
+
+  // Makes such a request one for any other version than `version`, whose answer is status 304.
+  // False if the server cannot be asked so.
+  virtual bool AskUnlessVersion(HttpRequest& request, const Generation& version) const {
+    if (!IsStrongTag(version.tag())) return false;
+    request.headers.push_back({"If-None-Match", std::string(version.tag())});
+    return true;
   }
 
   // Whether a range may be one of the last bytes. Otherwise the size is asked for first.

@@ -115,8 +115,26 @@ HttpRequest RemoteReader::ReadRequestFor(const std::string& path,
     request.range = options.range;
     request.from_end = options.from_end;
   }
-  if (options.if_match) tree_->service().AskForVersion(request, *options.if_match);
+  if (options.if_match && !names_no_version_) {
+    tree_->service().AskForVersion(request, *options.if_match);
+  }
   return request;
+}
+
+// Whether the server says that the file has changed, and still has the version that was asked
+// for: it does so for all versions. The versions of its answers are compared then.
+bool RemoteReader::RefusesItsVersion(const std::string& path, const ReadOptions& options,
+                                     const HttpRequest& request,
+                                     const HttpResponse& response) const {
+  const bool is_refusal =
+      options.if_match && !names_no_version_ &&
+      tree_->service().StateOf(request, response) == KeyState::kOtherVersion;
+  if (!is_refusal) return false;
+  const auto look = tree_->LookAgain({&path, 1}).front();
+  const bool has_it =
+      look && look->kind == Look::Kind::kFile && look->info.generation == *options.if_match;
+  if (has_it) names_no_version_ = true;
+  return has_it;
 }
 
 // Reads of one value that are close to each other, as one request.
@@ -243,7 +261,9 @@ std::vector<model::Result<std::optional<Value>>> RemoteReader::ReadTogether(
     const auto& response = responses[of[i]];
     if (!response) {
       answers.push_back(model::Propagate(response.error()));
-    } else if (response->status == 416) {  // one of several may be beyond the end
+    } else if (response->status == 416 ||  // one of several may be beyond the end
+               RefusesItsVersion(path_of(requests[i].key), requests[i].options, sent[of[i]],
+                                 *response)) {
       answers.push_back(store.Get(requests[i].key, requests[i].limit, requests[i].options));
     } else if (const auto is_absent =
                    tree_->IsAbsent(path_of(requests[i].key), sent[of[i]], *response);
@@ -356,7 +376,10 @@ model::Result<std::optional<ReadResult>> RemoteReader::ReadRemote(
     return memory;
   };
   const auto begun = tree_->memory().Now();
-  NDLFS_TRY(const HttpResponse response, tree_->client().Send(request));
+  NDLFS_TRY(HttpResponse response, tree_->client().Send(request));
+  if (RefusesItsVersion(path, options, request, response)) {
+    return ReadRemote(path, options, reserve);
+  }
   if (response.status == 416) return ReadNothing(path, reserve);
   tree_->NoteClock(response);
   NDLFS_TRY(const bool is_absent, tree_->IsAbsent(path, request, response));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -61,6 +62,8 @@ class RemoteReader {
       const Store& store, std::span<const ReadRequest> requests,
       const std::function<std::string(const std::string& key)>& path_of) const;
   HttpRequest ReadRequestFor(const std::string& path, const ReadOptions& options) const;
+  bool RefusesItsVersion(const std::string& path, const ReadOptions& options,
+                         const HttpRequest& request, const HttpResponse& response) const;
   model::Result<std::optional<ReadResult>> ReadRemote(const std::string& path,
                                                       const ReadOptions& options,
                                                       const Reserve& reserve) const;
@@ -73,6 +76,8 @@ class RemoteReader {
   static std::string BlockKey(const std::string& path, const ValueInfo& info, uint64_t i);
 
   const std::shared_ptr<const RemoteTree> tree_;
+  // The server has refused the version that it has, and so reads name none.
+  mutable std::atomic<bool> names_no_version_ = false;
   mutable model::Mutex mutex_;
   mutable model::BoundedMap<std::string, std::shared_ptr<const Bytes>> blocks_
       GUARDED_BY(mutex_);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <map>
 #include <utility>
 
 #include "backends/store/file_name.h"
@@ -58,7 +59,10 @@ class RemoteTree::Round {
   size_t AddLook(const std::string& path) {
     HttpRequest request = tree_.FileRequest(path);
     Bytes& bytes = documents_.emplace_back();
-    if (tree_.IsToBeRead(path)) {
+    const bool is_to_be_read = tree_.IsToBeRead(path);
+    const auto known = is_to_be_read ? std::nullopt : tree_.AskUnlessKnown(path, request);
+    if (known) unless_[requests_.size()] = *known;
+    if (is_to_be_read || known) {
       request.reserve = [&bytes](uint64_t total) -> model::Result<ByteSpan> {
         bytes = Bytes(std::min(total, kMaxDocument));
         return bytes.span();
@@ -72,9 +76,16 @@ class RemoteTree::Round {
     documents_.emplace_back();
     return Add(tree_.service_->ListRequest(path, {}, kNamesOfLook), path);
   }
-  // The same, of answers that are only to be remembered.
-  void AddLists(std::span<const std::string> paths) {
-    for (const std::string& path : paths) lists_along_.push_back(AddList(path));
+  // The same, of answers that are only to be remembered. Does not list a directory where a
+  // pointer tells as much.
+  void AddDirectories(std::span<const std::string> paths) {
+    for (const std::string& path : paths) {
+      if (const auto pointer = tree_.KnownPointer(path)) {
+        pointers_along_[AddLook(*pointer)] = path;
+      } else {
+        lists_along_.push_back(AddList(path));
+      }
+    }
   }
   void AddListAhead(const std::string& path) {
     lists_along_.push_back(AddList(path));
@@ -112,6 +123,10 @@ class RemoteTree::Round {
       const auto look = TakeLook(document);
       has_document_ |= look && look->kind == Look::Kind::kFile;
     }
+    for (const auto& [pointer, folder] : pointers_along_) {
+      const auto look = TakeLook(pointer);
+      if (look && look->kind == Look::Kind::kFile) (void)tree_.NoteDirectory(folder);
+    }
     for (const size_t list : lists_along_) {
       const auto page = TakeList(list);
       const bool is_directory =
@@ -125,6 +140,14 @@ class RemoteTree::Round {
     NDLFS_TRY(HttpResponse response, std::move(answers_[i]));
     HttpRequest request = std::move(requests_[i]);
     tree_.NoteClock(response);
+    const auto unless = unless_.find(i);
+    if (unless != unless_.end() && response.status == 304) {
+      ValueInfo info = unless->second;
+      info.modified_ns = std::max(info.modified_ns, response.modified_ns);
+      info.is_settled = info.is_settled || IsSettled(response, info.modified_ns);
+      const Look same = {.kind = Look::Kind::kFile, .info = tree_.WithTime(paths_[i], info)};
+      return Keep(i, same);
+    }
     KeyState state = service.StateOf(request, response);
     if (state == KeyState::kUntold) {
       NDLFS_TRY(response, tree_.AskForFirstByte(paths_[i]));
@@ -137,9 +160,14 @@ class RemoteTree::Round {
     NDLFS_TRY(const bool is_absent, tree_.IsAbsent(paths_[i], request, response));
     if (is_absent) return Keep(i, {});
     const ValueInfo info = tree_.InfoOf(paths_[i], response);
+    if (unless != unless_.end() && unless->second.generation == info.generation) {
+      tree_.ignores_conditions_ = true;
+    }
     if (request.reserve && response.count == info.size) {
       tree_.memory_.NoteDocument(
           paths_[i], {std::make_shared<const Bytes>(std::move(documents_[i])), info});
+    } else if (unless != unless_.end()) {
+      tree_.memory_.ForgetDocument(paths_[i]);  // it has become too large to be kept
     }
     return Keep(i, {.kind = Look::Kind::kFile, .info = info});
   }
@@ -178,7 +206,9 @@ class RemoteTree::Round {
   const std::chrono::steady_clock::time_point begun_;
   std::vector<HttpRequest> requests_;
   std::vector<std::string> paths_;
+  std::map<size_t, ValueInfo> unless_;  // the versions not to be sent, by request
   std::vector<size_t> looks_along_;
+  std::map<size_t, std::string> pointers_along_;  // to their directories
   std::vector<size_t> lists_along_;
   std::vector<size_t> asked_documents_;
   bool has_document_ = false;
@@ -193,6 +223,7 @@ RemoteTree::RemoteTree(std::shared_ptr<const HttpClient> client,
       documents_(std::move(options.documents)),
       first_documents_(std::move(options.first_documents)),
       extension_(std::move(options.extension)),
+      pointers_(std::move(options.pointers)),
       memory_(
           {options.trusts_looks_for, service_->lists_are_complete(), std::move(options.clock)}),
       times_(kMostTimes),
@@ -323,7 +354,10 @@ bool RemoteTree::RefusesAbsentFiles(const std::string& folder) const {
 }
 
 ValueInfo RemoteTree::InfoOf(const std::string& path, const HttpResponse& response) const {
-  ValueInfo info = service_->InfoOf(response);
+  return WithTime(path, service_->InfoOf(response));
+}
+
+ValueInfo RemoteTree::WithTime(const std::string& path, ValueInfo info) const {
   if (service_->lists_are_complete() || info.modified_ns == 0) return info;
   const model::MutexLock lock(times_mutex_);
   Times* const known = times_.Find(path);
@@ -390,7 +424,7 @@ std::vector<model::Result<Look>> RemoteTree::LookAtFiles(
     const auto folder = known ? std::nullopt : FolderOfDocument(path);
     if (folder && (folders.empty() || folders.back() != *folder)) folders.push_back(*folder);
   }
-  if (folders.size() == 1 && MayList(folders.front())) round.AddLists(folders);
+  if (folders.size() == 1 && MayList(folders.front())) round.AddDirectories(folders);
   round.Send();
   for (size_t i = 0; i < paths.size(); ++i) {
     if (asked[i]) looks[i] = round.TakeLook(*asked[i]);
@@ -407,6 +441,33 @@ bool RemoteTree::IsToBeRead(const std::string& path) const {
   if (!look || look->kind != Look::Kind::kFile) return !document;
   return look->info.size <= kMaxDocument &&
          (!document || document->info.generation != look->info.generation);
+}
+
+bool RemoteTree::IsPointer(std::string_view path) const {
+  return std::ranges::any_of(pointers_, [&](std::string_view pointer) {
+    return path.ends_with(pointer) &&
+           (path.size() == pointer.size() || path[path.size() - pointer.size() - 1] == '/');
+  });
+}
+
+// Makes the request for a pointer that was read one for other versions of it. Returns the facts
+// about the version that was read; nullopt if it is to be asked for in another way.
+std::optional<ValueInfo> RemoteTree::AskUnlessKnown(const std::string& path,
+                                                    HttpRequest& request) const {
+  if (ignores_conditions_ || !IsPointer(path)) return std::nullopt;
+  const auto document = memory_.FindDocument(path);
+  if (!document) return std::nullopt;
+  const bool can_ask = service_->AskUnlessVersion(request, document->info.generation);
+  return can_ask ? std::optional(document->info) : std::nullopt;
+}
+
+// The pointer of the store in the directory, if it was read.
+std::optional<std::string> RemoteTree::KnownPointer(const std::string& path) const {
+  for (const std::string& pointer : DocumentsIn(path, pointers_)) {
+    HttpRequest request;
+    if (AskUnlessKnown(pointer, request)) return pointer;
+  }
+  return std::nullopt;
 }
 
 // The names in a directory whose documents are looked for the first time are asked for next.
@@ -453,7 +514,7 @@ void RemoteTree::LookTogether(const std::string& path,
       const bool is_asked = std::ranges::find(folders, folder) != folders.end();
       if (!is_asked && !memory_.Find(folder)) folders.push_back(folder);
     }
-    round.AddLists(folders);
+    round.AddDirectories(folders);
     return round.Send();
   }
   if (is_known) return (void)LookAtFiles(documents);
@@ -565,6 +626,10 @@ Look RemoteTree::NoteDirectory(const std::string& path) const {
 // are still found.
 model::Result<Look> RemoteTree::LookByList(const std::string& path) const {
   const Look directory = {.kind = Look::Kind::kDirectory};
+  if (const auto pointer = KnownPointer(path)) {
+    const auto look = LookAgain({&*pointer, 1}).front();
+    if (look && look->kind == Look::Kind::kFile) return directory;
+  }
   if (!path.empty() && !KnownDocumentsIn(path).empty()) {  // most likely it still is one
     Round round(*this);
     const size_t list = round.AddList(path);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -32,6 +33,10 @@ struct RemoteOptions {
   std::vector<std::string> documents = {};
   std::vector<std::string> first_documents = {};
   std::string extension = {};
+  // Those documents without which nothing in the directory of the store changes. Where one was
+  // read, the directory is there as long as it is, and one request tells whether it has
+  // changed.
+  std::vector<std::string> pointers = {};
   std::function<std::chrono::steady_clock::time_point()> clock =
       &std::chrono::steady_clock::now;
 };
@@ -68,8 +73,7 @@ class RemoteTree {
   // ObjectService::InfoOf() of the file at `path`. If its Last-Modified becomes later under the
   // same ETag, the time tells versions apart, and not the ETag. An earlier time is no other
   // version: several servers of the same files may have different times.
-  ValueInfo InfoOf(const std::string& path, const HttpResponse& response) const
-      EXCLUDES(times_mutex_);
+  ValueInfo InfoOf(const std::string& path, const HttpResponse& response) const;
 
   // The present time by the clock of the server, as Store::ClockNs().
   std::optional<int64_t> ClockNs() const;
@@ -99,6 +103,9 @@ class RemoteTree {
  private:
   class Round;
 
+  // InfoOf() for facts that an answer tells.
+  ValueInfo WithTime(const std::string& path, ValueInfo info) const EXCLUDES(times_mutex_);
+
   model::Result<Look> LookByName(const std::string& path,
                                  std::span<const std::string> along = {}) const;
   std::optional<Look> LookForStore(const std::string& path,
@@ -108,6 +115,9 @@ class RemoteTree {
   Look NoteDirectory(const std::string& path) const;
   bool MayList(const std::string& path) const;
   bool IsToBeRead(const std::string& path) const;
+  std::optional<std::string> KnownPointer(const std::string& path) const;
+  std::optional<ValueInfo> AskUnlessKnown(const std::string& path, HttpRequest& request) const;
+  bool IsPointer(std::string_view path) const;
   model::Result<Look> LookByList(const std::string& path) const;
   std::vector<std::string> KnownDocumentsIn(const std::string& path) const;
   model::Result<std::optional<ListPage>> ToPage(
@@ -123,7 +133,11 @@ class RemoteTree {
   const std::vector<std::string> documents_;
   const std::vector<std::string> first_documents_;
   const std::string extension_;
+  const std::vector<std::string> pointers_;
   mutable LookMemory memory_;
+
+  // The server has sent a value although it has the version that it was not to send.
+  mutable std::atomic<bool> ignores_conditions_ = false;
 
   // The least lead of the server's clock over the steady clock, and when the server told it.
   struct ClockLead {

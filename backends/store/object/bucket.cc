@@ -37,6 +37,9 @@ class BucketService final : public ObjectService {
   void AskForVersion(HttpRequest& request, const Generation& version) const override {
     bucket_->AskForVersion(request, version);
   }
+  bool AskUnlessVersion(HttpRequest& request, const Generation& version) const override {
+    return bucket_->AskUnlessVersion(request, version);
+  }
 
   bool takes_ranges_from_end() const override { return bucket_->takes_ranges_from_end(); }
 
@@ -97,6 +100,12 @@ ValueInfo Bucket::InfoOf(const HttpResponse& response) const {
 
 void Bucket::AskForVersion(HttpRequest& request, const Generation& version) const {
   if (IsStrongTag(version.tag())) request.if_match = version.tag();
+}
+
+bool Bucket::AskUnlessVersion(HttpRequest& request, const Generation& version) const {
+  if (!IsStrongTag(version.tag())) return false;
+  request.headers.push_back({"If-None-Match", std::string(version.tag())});
+  return true;
 }
 
 std::string CodeOf(const HttpResponse& response) {

@@ -44,6 +44,7 @@ class Bucket {
   virtual model::Failure ToError(const HttpResponse& response) const = 0;
   virtual ValueInfo InfoOf(const HttpResponse& response) const;
   virtual void AskForVersion(HttpRequest& request, const Generation& version) const;
+  virtual bool AskUnlessVersion(HttpRequest& request, const Generation& version) const;
   // The facts that reading the object would tell.
   virtual std::optional<ValueInfo> InfoOf(const ListedKey& listed) const {
     return InfoByTag(listed);

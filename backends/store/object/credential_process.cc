@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -21,14 +22,32 @@ namespace ndlfs::backends::object {
 namespace {
 
 constexpr size_t kLargestOutput = 64 << 10;
-constexpr std::chrono::seconds kPatience{60};
 
 struct Process {
   pid_t pid = -1;
   UniqueFd output;
 };
 
-model::Result<Process> Start(const std::vector<std::string>& words) {
+// The environment of this process with these variables in place of those of the same names.
+std::vector<char*> EnvironmentWith(const std::vector<std::string>& variables) {
+  std::vector<char*> all;
+  for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+    const std::string_view text = *each;
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool is_replaced = std::ranges::any_of(variables, [&](std::string_view variable) {
+      return variable.substr(0, variable.find('=')) == name;
+    });
+    if (!is_replaced) all.push_back(*each);
+  }
+  for (const std::string& variable : variables) {
+    all.push_back(const_cast<char*>(variable.c_str()));
+  }
+  all.push_back(nullptr);
+  return all;
+}
+
+model::Result<Process> Start(const std::vector<std::string>& words,
+                             const std::vector<std::string>& variables) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return model::IoError(errno, "pipe");
   UniqueFd reading(ends[0]);
@@ -41,15 +60,16 @@ model::Result<Process> Start(const std::vector<std::string>& words) {
   ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&actions, writing.get(), STDOUT_FILENO);
   pid_t pid = -1;
-  const int error =
-      ::posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  const auto environment = EnvironmentWith(variables);
+  const int error = ::posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(),
+                                   environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return model::IoError(error, model::OneLine(words[0]));
   return Process{pid, std::move(reading)};
 }
 
-model::Result<std::string> ReadToEnd(int fd) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+model::Result<std::string> ReadToEnd(int fd, std::chrono::milliseconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
   std::string text;
   std::array<char, 4096> buffer;
   for (;;) {
@@ -105,16 +125,16 @@ std::optional<std::vector<std::string>> SplitCommand(std::string_view command) {
   return words;
 }
 
-model::Result<std::string> RunCredentialProcess(std::string_view command) {
-  constexpr std::string_view kWhere = "credential_process";
+model::Result<std::string> RunCredentialProcess(std::string_view command,
+                                                const ProcessOptions& options) {
   const auto words = SplitCommand(command);
-  if (!words || words->empty()) return model::BadInput("{}: no command", kWhere);
-  NDLFS_TRY(const Process process, Start(*words), kWhere);
-  auto text = ReadToEnd(process.output.get());
+  if (!words || words->empty()) return model::BadInput("{}: no command", options.name);
+  NDLFS_TRY(const Process process, Start(*words, options.variables), options.name);
+  auto text = ReadToEnd(process.output.get(), options.patience);
   const int status = Reap(process.pid, !text);
-  if (!text) return model::Propagate(std::move(text).error(), kWhere);
+  if (!text) return model::Propagate(std::move(text).error(), options.name);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return model::BadInput("{}: it has failed", kWhere);
+    return model::BadInput("{}: it has failed", options.name);
   }
   return text;
 }

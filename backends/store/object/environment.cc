@@ -48,14 +48,17 @@ model::Result<std::optional<std::string>> ReadSmallFile(const std::string& path,
   return text;
 }
 
+bool IsToken(std::string_view text) {
+  return !text.empty() && std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x21 || c == 0x7f;
+  });
+}
+
 model::Result<std::string> ReadTokenFile(const std::string& path) {
   NDLFS_TRY(auto text, ReadSmallFile(path, 64 << 10));
   if (!text) return model::IoError(ENOENT, path);
   text->erase(text->find_last_not_of(" \t\r\n") + 1);
-  const bool is_sound = !text->empty() && std::none_of(text->begin(), text->end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x21 || c == 0x7f;
-  });
-  if (!is_sound) return model::BadInput("{}: no token in it", path);
+  if (!IsToken(*text)) return model::BadInput("{}: no token in it", path);
   return *std::move(text);
 }
 

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "model/error.h"
 
@@ -30,6 +31,8 @@ std::string HomeDirectory(const GetVariable& variable);
 // quote it.
 model::Result<std::optional<std::string>> ReadSmallFile(const std::string& path,
                                                         size_t most = 1 << 20);
+// Whether `text` can be a token: it is not empty, and has no blanks and no control characters.
+bool IsToken(std::string_view text);
 // The text of a file with a token, without blanks at its end. A missing or empty file, or one
 // with a line break in the token, is an error.
 model::Result<std::string> ReadTokenFile(const std::string& path);

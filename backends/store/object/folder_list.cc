@@ -54,6 +54,36 @@ bool MayFollow(std::string_view name, std::string_view last_key, std::string_vie
   return last_key.substr(folder.size()).starts_with(name);
 }
 
+// The first and the last name of a page, without '/'.
+struct NameRange {
+  std::string first;
+  std::string last;
+};
+NameRange RangeOf(const std::vector<Item>& items, size_t folder_size) {
+  NameRange range;
+  for (const Item& item : items) {
+    std::string_view name = std::string_view(item.key).substr(folder_size);
+    if (name.ends_with('/')) name.remove_suffix(1);
+    if (&item == &items.front() || name < range.first) range.first = name;
+    if (name > range.last) range.last = name;
+  }
+  return range;
+}
+
+// Where the next page begins if this one, which is not empty, follows `start`; an error if it
+// does not. Sets neither token nor open names.
+model::Result<PageStart> After(const PageStart& start, const std::vector<Item>& items,
+                               size_t folder_size) {
+  NameRange names = RangeOf(items, folder_size);
+  PageStart next = {.last_key = items.back().key, .last_name = std::move(names.last)};
+  if (start.token.empty()) return next;
+  next.by_key = start.by_key && items.front().key > start.last_key;
+  next.by_name = start.by_name && names.first > start.last_name;
+  if (next.by_key || next.by_name) return next;
+  return model::BadInput("the list goes back from {} to {}", model::Quote(start.last_key),
+                         model::Quote(items.front().key));
+}
+
 // Sorted by name; of an object and a prefix with one name, only the prefix.
 void SortNames(std::vector<ListedObject>& names) {
   std::stable_sort(names.begin(), names.end(),
@@ -74,26 +104,29 @@ model::Result<ListPage> ToNamePage(KeyPage list, std::string_view folder,
                                    const PageStart& start, const ListedInfo& info_of) {
   std::string token = std::move(list.next_token);
   std::vector<Item> items = Sorted(std::move(list), folder, info_of);
-  if (!items.empty() && !start.token.empty() && items.front().key <= start.last_key) {
-    return model::BadInput("the list goes back from {} to {}", model::Quote(start.last_key),
-                           model::Quote(items.front().key));
+  PageStart next = start;
+  if (!items.empty()) {
+    NDLFS_TRY(next, After(start, items, folder.size()));
   }
-  PageStart next = {std::move(token), items.empty() ? start.last_key : items.back().key, {}};
+  next.token = std::move(token);
+  next.open_names.clear();
+  // In the order of names, nothing of this name follows.
+  const auto may_follow = [&](std::string_view name) {
+    return next.by_key && MayFollow(name, next.last_key, folder);
+  };
   ListPage page;
   page.is_directory = !items.empty() || !next.token.empty() || !start.token.empty();
   std::vector<std::string> open = start.open_names;
   for (Item& item : items) {
     ListedObject& listed = item.listed;
     if (listed.name.empty() || Has(start.open_names, listed.name)) continue;
-    if (listed.kind == FileKind::kFile && MayFollow(listed.name, next.last_key, folder)) {
-      open.push_back(listed.name);
-    }
+    if (listed.kind == FileKind::kFile && may_follow(listed.name)) open.push_back(listed.name);
     page.objects.push_back(std::move(listed));
   }
   SortNames(page.objects);
   if (next.token.empty()) return page;
   for (std::string& name : open) {
-    if (MayFollow(name, next.last_key, folder)) next.open_names.push_back(std::move(name));
+    if (may_follow(name)) next.open_names.push_back(std::move(name));
   }
   for (ListedObject& listed : page.objects) {
     const bool is_open = listed.kind == FileKind::kFile && Has(next.open_names, listed.name);

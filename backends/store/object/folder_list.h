@@ -18,8 +18,10 @@ using ListedInfo = std::function<std::optional<ValueInfo>(const ListedKey& liste
 
 // Makes a page of names out of the answer. Leaves out names that no file can have ("", ".",
 // "..", or with a NUL), and objects that stand for folders themselves ("folder/"). A prefix is
-// a directory, even if there is an object of the same name. No name is on two pages: a server
-// that goes back in the order is an error, which bounds the memory for a list of any length.
+// a directory, even if there is an object of the same name. No name is on two pages: pages come
+// in the order of keys ("a-b/" before "a/"), or in that of names ("a" before "a-b", as Azure
+// lists hierarchical namespaces). A server that goes back in both is an error, which bounds the
+// memory for a list of any length.
 model::Result<ListPage> ToNamePage(KeyPage list, std::string_view folder,
                                    const PageStart& start, const ListedInfo& info_of);
 

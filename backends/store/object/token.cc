@@ -52,11 +52,17 @@ class FileTokens final : public TokenSource {
 std::string ErrorCodeIn(std::string_view text) {
   const auto json = ParseJson(text, 1000);
   if (!json || !json->is_object()) return "";
-  const auto found = json->find("error");
-  if (found == json->end() || !found->is_string()) return "";
+  auto found = json->find("error");
+  if (found == json->end()) return "";
+  if (found->is_object()) {
+    const auto& error = *found;
+    found = error.find("status");
+    if (found == error.end()) return "";
+  }
+  if (!found->is_string()) return "";
   auto code = found->get<std::string>();
   const bool is_code = code.size() <= 64 && std::all_of(code.begin(), code.end(), [](char c) {
-                         return (c >= 'a' && c <= 'z') || c == '_';
+                         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
                        });
   return is_code ? code : "";
 }
@@ -110,10 +116,8 @@ model::Result<AccessToken> ParseTokenAnswer(std::string_view text, int64_t now_s
     return model::BadInput("the answer has no access_token");
   }
   AccessToken answer = {token->get<std::string>(), 0};
-  const bool is_sound = std::none_of(answer.text.begin(), answer.text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x21 || c == 0x7f;
-  });
-  if (!is_sound) return model::BadInput("the answer has an access_token that is none");
+  if (!IsToken(answer.text))
+    return model::BadInput("the answer has an access_token that is none");
   const auto life = json->find("expires_in");
   if (life == json->end()) return answer;
   std::optional<uint64_t> seconds;
@@ -127,7 +131,7 @@ model::Result<AccessToken> ParseTokenAnswer(std::string_view text, int64_t now_s
 model::Result<std::string> AskForSecret(const HttpClient& client, HttpRequest request) {
   request.follow_redirects = false;
   request.limit = kLargestAnswer;
-  if (!request.timeout) request.timeout = kTimeout;
+  if (!request.timeout) request.timeout = std::min(kTimeout, client.options().timeout);
   NDLFS_TRY(HttpResponse response, client.Send(request));
   if (response.is_success()) return std::move(response.body);
   const std::string code = ErrorCodeIn(response.body);
@@ -136,8 +140,7 @@ model::Result<std::string> AskForSecret(const HttpClient& client, HttpRequest re
                           code.empty() ? "" : " (" + code + ")"));
 }
 
-HttpRequest FormRequest(const std::string& url,
-                        std::initializer_list<std::pair<std::string_view, std::string>> form) {
+HttpRequest FormRequest(const std::string& url, const FormFields& form) {
   HttpRequest request;
   request.method = HttpMethod::kPost;
   request.url = url;

@@ -233,6 +233,40 @@ TEST_F(RemoteSourceTest, DocumentsInFoldersAreOfTheStoreAround) {
   EXPECT_THAT(Asked(), UnorderedElementsAre("GET /zarr.json", "GET /refs/main.json", "GET /"));
 }
 
+// A source that forgets its looks when `now` goes on, with pointers.
+RemoteOptions WithPointers(std::chrono::steady_clock::time_point* now) {
+  RemoteOptions options = {.trusts_looks_for = std::chrono::hours(1),
+                           .documents = {"zarr.json", "repo", "refs/main.json"},
+                           .pointers = {"repo", "refs/main.json"}};
+  options.clock = [now] { return *now; };
+  return options;
+}
+
+TEST_F(RemoteSourceTest, APointerThatWasReadIsAskedForByItsVersion) {
+  server_.Put("d/repo", "one");
+  server_.Put("d/refs/main.json", "{}");
+  auto now = std::chrono::steady_clock::now();
+  const auto source = server_.MakeSource(WithPointers(&now));
+  const auto store = source->OpenStore("d");
+  EXPECT_TRUE(source->Stat("d", Follow::kNo).value()->is_directory());
+  const auto before = store->Stat("repo").value().value();
+  now += std::chrono::hours(2);
+  Asked();
+  EXPECT_EQ(store->Stat("repo").value().value().generation, before.generation);
+  EXPECT_THAT(Asked(), ElementsAre("GET /d/repo"));
+  EXPECT_NE(server_.transport()->sent().back().Find("If-None-Match"), "");
+  EXPECT_EQ(ReadText(*store, "repo"), "one");
+  EXPECT_THAT(Asked(), IsEmpty());
+  server_.Put("d/repo", "two");
+  now += std::chrono::hours(2);
+  EXPECT_NE(store->Stat("repo").value().value().generation, before.generation);
+  EXPECT_EQ(ReadText(*store, "repo"), "two");
+  EXPECT_THAT(Asked(), ElementsAre("GET /d/repo")) << "the answer has the bytes";
+  server_.Remove("d/repo");
+  now += std::chrono::hours(2);
+  EXPECT_FALSE(*store->Stat("repo"));
+}
+
 TEST_F(RemoteSourceTest, AStoreWhoseDocumentIsKnownIsLookedForByThat) {
   server_.Put("d/zarr.json", "{}");
   RemoteOptions options = Trusting();

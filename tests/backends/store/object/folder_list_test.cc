@@ -83,12 +83,31 @@ TEST(FolderListTest, KindIsOpenWhereThePrefixMayComeOnTheNextPage) {
 }
 
 TEST(FolderListTest, PageThatGoesBackIsRefused) {
-  const PageStart start = {"t", "m", {}};
+  const PageStart start = {.token = "t", .last_key = "m", .last_name = "m"};
   EXPECT_THAT(NamePage(Page({"m"}, {}), "", start),
               test::IsError(ErrorCode::kBadInput, HasSubstr("goes back from \"m\" to \"m\"")));
   EXPECT_THAT(NamePage(Page({"z"}, {"a/"}), "", start),
               test::IsError(ErrorCode::kBadInput, HasSubstr("goes back")));
   EXPECT_THAT(NamePage(Page({}, {}), "", start), test::IsOk());
+}
+
+TEST(FolderListTest, PagesMayComeInTheOrderOfNames) {
+  const auto first = NamePage(Page({"a"}, {"en/"}, "t"), "", {}).value();
+  EXPECT_THAT(Names(first), ElementsAre("a", "en/"));
+  const auto second = NamePage(Page({"en.txt"}, {"en-GB/"}, "u"), "", *first.next).value();
+  EXPECT_THAT(Names(second), ElementsAre("en-GB/", "en.txt"));
+  EXPECT_THAT(second.next->open_names, IsEmpty());
+  EXPECT_THAT(Names(NamePage(Page({}, {"en/x/"}), "en/", {}).value()), ElementsAre("x/"));
+  EXPECT_THAT(NamePage(Page({}, {"en-GB/"}), "", *second.next),
+              test::IsError(ErrorCode::kBadInput, HasSubstr("goes back")));
+}
+
+// By turns in one order and in the other, a list could go on for ever.
+TEST(FolderListTest, PagesThatChangeTheirOrderAreRefused) {
+  const auto first = NamePage(Page({}, {"a/"}, "t"), "", {}).value();
+  const auto second = NamePage(Page({}, {"a-b/"}, "u"), "", *first.next).value();
+  EXPECT_THAT(NamePage(Page({}, {"a/"}, "v"), "", *second.next),
+              test::IsError(ErrorCode::kBadInput, HasSubstr("goes back")));
 }
 
 }  // namespace

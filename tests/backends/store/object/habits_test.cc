@@ -14,6 +14,7 @@
 
 #include "backends/store/azure/azure_source.h"
 #include "backends/store/google/google_source.h"
+#include "backends/store/http/url.h"
 #include "backends/store/s3/s3_source.h"
 #include "tests/support/fake_bucket.h"
 #include "tests/support/fake_http.h"
@@ -39,9 +40,9 @@ class HabitsTest : public ::testing::TestWithParam<FakeBucket::Kind> {
   }
 
   // Without credentials, as habits are those of public buckets.
-  std::shared_ptr<const Source> Open() const {
-    const RemoteOptions options = {.trusts_looks_for = std::chrono::seconds(0),
-                                   .documents = {"zarr.json"}};
+  std::shared_ptr<const Source> Open(const RemoteOptions& options = {
+                                         .trusts_looks_for = std::chrono::seconds(0),
+                                         .documents = {"zarr.json"}}) const {
     const std::string endpoint = "http://localhost";
     const auto none =
         test::Variables({{"HOME", "/nonexistent"}, {"AZURE_STORAGE_ACCOUNT", "acct"}});
@@ -73,7 +74,7 @@ class HabitsTest : public ::testing::TestWithParam<FakeBucket::Kind> {
   template <typename Answer>
   void AnswerObjects(Answer answer) {
     bucket_.set_special([answer](const FakeTransport::Sent& sent) -> std::optional<FakeAnswer> {
-      if (!sent.url.ends_with("/bucket/a")) return std::nullopt;
+      if (ParseUrl(sent.url)->path != "/bucket/a") return std::nullopt;
       return answer(sent);
     });
   }
@@ -101,6 +102,35 @@ TEST_P(HabitsTest, AHeadWithoutALengthIsNoEmptyObject) {
   });
   EXPECT_EQ(Info().size, 10u);
   EXPECT_EQ(Read(), "0123456789");
+}
+
+TEST_P(HabitsTest, APointerThatWasReadTellsThatItsDirectoryIsThere) {
+  bucket_.Put("d/repo", "one");
+  bucket_.Put("d/chunk", "1");
+  auto now = std::chrono::steady_clock::now();
+  RemoteOptions options = {.trusts_looks_for = std::chrono::hours(1),
+                           .documents = {"zarr.json", "repo"},
+                           .pointers = {"repo"}};
+  options.clock = [&now] { return now; };
+  source_ = Open(options);
+  EXPECT_TRUE(source_->Stat("d", Follow::kNo).value()->is_directory());
+  EXPECT_EQ(Read("d/repo"), "one");
+  const auto before = source_->OpenStore("d")->Stat("repo").value().value();
+  for (const char* text : {"one", "two", ""}) {
+    const bool is_changed = std::string_view(text) != "one";
+    if (is_changed) bucket_.Put("d/repo", text);
+    now += std::chrono::hours(2);
+    const size_t requests = bucket_.requests();
+    EXPECT_TRUE(source_->Stat("d", Follow::kNo).value()->is_directory());
+    const auto info = source_->OpenStore("d")->Stat("repo").value().value();
+    EXPECT_EQ(info.generation != before.generation, is_changed);
+    EXPECT_EQ(Read("d/repo"), text);
+    EXPECT_EQ(bucket_.requests() - requests, 1u) << text;
+  }
+  bucket_.Remove("d/repo");
+  now += std::chrono::hours(2);
+  EXPECT_TRUE(source_->Stat("d", Follow::kNo).value()->is_directory());
+  EXPECT_EQ(Read("d/repo"), "absent");
 }
 
 TEST_P(HabitsTest, AnswersInChunksHaveNoLength) {
@@ -137,6 +167,26 @@ TEST_P(HabitsTest, WeakTagsAreNeverSent) {
   EXPECT_EQ(bucket_.sent().back().Find("If-Match"), "");
 }
 
+TEST_P(HabitsTest, AServerThatRefusesAllVersionsIsAskedWithoutThem) {
+  std::string tag = "\"1\"";
+  size_t refusals = 0;
+  AnswerObjects([&](const auto& sent) {
+    const bool names_version =
+        !sent.Find("If-Match").empty() || sent.url.find("generation=") != std::string::npos;
+    if (names_version) ++refusals;
+    return names_version ? FakeBucket::Error(412, "PreconditionFailed")
+                         : test::AnswerWith(sent, "0123456789", tag);
+  });
+  const auto before = Info().generation;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Read("a", {.range = {2, 3}, .if_match = before}), "234");
+  }
+  EXPECT_EQ(refusals, 1u);
+  tag = "\"2\"";
+  EXPECT_THAT(source_->OpenStore("")->Get("a", 100, {.if_match = before}),
+              test::IsError(ErrorCode::kStale, testing::_));
+}
+
 TEST_P(HabitsTest, AwsChunkedIsNoEncoding) {
   AnswerObjects([](const auto& sent) {
     auto answer = test::AnswerWith(sent, "0123456789");
@@ -170,7 +220,7 @@ TEST_P(HabitsTest, AbsentObjectsMayBeRefusedWhereNobodyMayList) {
   bool refuses_all = false;
   bucket_.set_special([&](const auto& sent) -> std::optional<FakeAnswer> {
     const bool is_list = sent.url.find("delimiter") != std::string::npos;
-    if (is_list || refuses_all || !sent.url.ends_with("zarr.json")) {
+    if (is_list || refuses_all || !ParseUrl(sent.url)->path.ends_with("zarr.json")) {
       return FakeBucket::Error(403, "AccessDenied");
     }
     return std::nullopt;
@@ -184,7 +234,7 @@ TEST_P(HabitsTest, AbsentObjectsMayBeRefusedWhereNobodyMayList) {
 TEST_P(HabitsTest, OtherReasonsOf403AreNoAbsence) {
   bucket_.Put("s/zarr.json", "{}");
   bucket_.set_special([](const auto& sent) -> std::optional<FakeAnswer> {
-    if (sent.url.ends_with("zarr.json")) return std::nullopt;
+    if (ParseUrl(sent.url)->path.ends_with("zarr.json")) return std::nullopt;
     return FakeBucket::Error(403, "SignatureDoesNotMatch");
   });
   const auto value = source_->OpenStore("")->Get("s/c/0", 100);
