@@ -283,6 +283,8 @@ std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const Entit
   return names;
 }
 
+bool IsThere(const std::optional<ViewName>& file) { return file && !file->refusal; }
+
 }  // namespace
 
 std::vector<ViewName> ListViews(const StorePtr& store, const EntityPtr& entity) {
@@ -314,10 +316,15 @@ Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
   }
   if (!entity->reader) return model::NotFound("{}", name);
   const ArrayInput to_find = InputOf(store, *entity, std::make_shared<ObjectNotes>());
-  if (entity->path == "/" && !services.array_views->Find(to_find, name)) {
+  // A store that is one array has the files of a group as well. Brackets mean a slice to an
+  // array, and may be a constraint of DAP to a group.
+  const auto of_array = services.array_views->Find(to_find, name);
+  if (entity->path == "/" && !IsThere(of_array)) {
     const auto group = MakeGroupOfArray(InputOf(store, *entity, notes), ArrayName(*store));
-    return FindWith<GroupInput>(*services.group_views, *group, *group, store, entity, name,
-                                *notes);
+    if (!of_array || IsThere(services.group_views->Find(*group, name))) {
+      return FindWith<GroupInput>(*services.group_views, *group, *group, store, entity, name,
+                                  *notes);
+    }
   }
   return FindWith(*services.array_views, to_find, InputOf(store, *entity, notes), store, entity,
                   name, *notes);
@@ -341,20 +348,17 @@ Result<FoundView> FindViewAgain(const StorePtr& store, const std::string& path,
 bool MayHaveView(const StorePtr& store, const EntityPtr& entity, std::string_view name) {
   const StoreServices& services = store->services();
   const auto notes = std::make_shared<ObjectNotes>();
-  const auto is_there = [](const std::optional<ViewName>& file) {
-    return file && !file->refusal;
-  };
   if (entity->node == nullptr) return false;
   if (entity->is_group()) {
     const auto group = std::make_shared<const StoreGroup>(store, entity, notes);
-    return is_there(services.group_views->Find(*group, name));
+    return IsThere(services.group_views->Find(*group, name));
   }
   if (!entity->reader) return false;
   const ArrayInput input = InputOf(store, *entity, notes);
-  if (is_there(services.array_views->Find(input, name))) return true;
+  if (IsThere(services.array_views->Find(input, name))) return true;
   if (entity->path != "/") return false;
   const auto group = MakeGroupOfArray(input, ArrayName(*store));
-  return is_there(services.group_views->Find(*group, name));
+  return IsThere(services.group_views->Find(*group, name));
 }
 
 std::optional<uint64_t> FindViewSize(const MountedStore& store, const EntityPtr& entity,

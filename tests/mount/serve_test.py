@@ -493,6 +493,13 @@ class DapTest(ServeCase):
             np.testing.assert_array_equal(dataset["x"][...], np.arange(4))
             np.testing.assert_array_equal(dataset["grid"][2, ::3], self.values["grid"][2, ::3])
 
+    def test_a_store_that_is_one_array_has_one_variable(self):
+        np.save(self.path("one.npy"), VALUES)
+        server = self.serve()
+        with netCDF4.Dataset(server.url + "one.npy") as dataset:
+            np.testing.assert_array_equal(dataset["one"][...], VALUES)
+            np.testing.assert_array_equal(dataset["one"][3, 10:20:3], VALUES[3, 10:20:3])
+
     def test_ncdump(self):
         server = self.serve()
         header = self.run_ok("ncdump", "-h", server.url + "d.zarr")

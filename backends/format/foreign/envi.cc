@@ -349,7 +349,8 @@ Result<std::string> FindData(const HeaderFile& file, Contents& contents) {
     std::string name = std::string(stem) + std::string(extension);
     const auto path = file.source->Resolve(file.path, name);
     if (!path) continue;
-    if (file.source->IsFile(*path)) return name;
+    NDLFS_TRY(const auto status, file.source->Stat(*path, Follow::kYes), *path);
+    if (status && status->is_file()) return name;
     contents.Watch(file.source->OpenFile(*path), "");  // it may come
   }
   return model::Corrupt("there is no data file {}, nor one with .dat, .img, .raw or .bsq",
