@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Names that choose the order of dimensions and elements, and numbers of blocks, compared with NumPy."""
+import errno
 import json
 import os
 import random
@@ -122,6 +123,37 @@ class LayoutsTest(slices_test.StoresTestCase):
         for brackets in ("axes:lon,lat,time", "mean:lat=2,depth=3", "order=F", "mean:3"):
             self.assertFalse(os.path.exists(self.mounted.join("a.zarr", f"data[{brackets}].nc")), brackets)
         self.assertEqual(self.load("a.zarr/t", f"data[mean:lat={2**40}].npy").shape, (11, 1, 17))
+        longest = "data[mean:lat=" + "9" * (255 - len("data[mean:lat=].npy")) + "].npy"
+        self.assertEqual(self.load("a.zarr/t", longest).shape, (11, 1, 17))
+        with self.assertRaises(OSError) as caught:
+            os.stat(self.mounted.join("a.zarr/t", longest.replace("9]", "99]")))
+        self.assertEqual(caught.exception.errno, errno.ENAMETOOLONG)
+
+    def test_an_open_file_shows_one_version(self):
+        path = os.path.join(self.source, "e.npy")
+        mounted = self.mount(self.source, "--revalidate", "0")
+        name = mounted.join("e.npy", "data[mean:1,2,2,axes:#2,#1,#0].npy")
+        blocks = (1, 2, 2)
+        np.testing.assert_array_equal(np.load(name), coarse(self.data, blocks, "mean").T)
+        with open(name, "rb", buffering=0) as file:
+            np.save(path + ".new.npy", self.data + 1)
+            os.replace(path + ".new.npy", path)
+            try:
+                found = np.frombuffer(file.read()[128:]).reshape(9, 7, 11)
+                np.testing.assert_array_equal(found, coarse(self.data, blocks, "mean").T)
+            except OSError as error:
+                self.assertEqual(error.errno, errno.ESTALE)
+        np.testing.assert_array_equal(np.load(name), coarse(self.data + 1, blocks, "mean").T)
+
+    def test_children_that_are_called_like_views(self):
+        group = zarr.open_group(os.path.join(self.source, "n.zarr"), mode="w")
+        for name in ("data.zarr", "data[order=F].npy"):
+            group.create_dataset(name, data=self.lat)
+        mounted = self.mount(self.source)
+        second = self.mount(mounted.join("n.zarr", "data.zarr"))
+        for name in ("%64ata.zarr", "%64ata[order=F].npy"):
+            np.testing.assert_array_equal(np.load(mounted.join("n.zarr", name, "data.npy")), self.lat)
+            np.testing.assert_array_equal(np.load(second.join(name, "data.npy")), self.lat)
 
 
 class AcrossTheGrainTest(harness.SourceTestCase):
