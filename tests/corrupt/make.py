@@ -878,10 +878,6 @@ case("tiff-strip-outside-of-the-file.tif", BadChunks({1: ("not in the file",)}, 
     lambda path: write(path, tiff_with(t273=(4, [8, 0x7FFFFFFF, *tiff_offsets()[2:]]))))
 case("tiff-strip-in-the-header.tif", BadChunks({2: ("in the header",)}, path="image"))(
     lambda path: write(path, tiff_with(t273=(4, [*tiff_offsets()[:2], 4, tiff_offsets()[3]]))))
-# A frame of one sample, and the beginning of its scan.
-HUGE_JPEG = bytes.fromhex("ffd8" "ffc0000b08ffdcffdc01011100" "ffda0008010100003f00" "00ffd9")
-case("tiff-tile-that-is-a-picture-of-65500-pixels.tif", BadChunks({0: ("65500 x 65500 pixels",)}, path="image"))(
-    lambda path: write(path, tiff_files.image(np.zeros((128, 128), "u1"), 128, lambda strip: HUGE_JPEG, t259=(3, [7]))))
 case("tiff-whole.tif", Shows(SCENE, path="image"))(lambda path: write(path, STRIPS))
 case("tiff-that-leads-back.tif", Shows(SCENE, path="image"))(lambda path: write(path, looping_tiff()))
 
