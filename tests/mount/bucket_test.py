@@ -140,8 +140,9 @@ class IcechunkRequestsTest(IcechunkCase):
             self.make(name, version)
             with self.subTest(version), harness.Mount(f"s3://bucket/{name}", "--revalidate", "0.4") as mount:
                 self.read(mount.path)
-                for look in (lambda: os.listdir(mount.path), lambda: os.stat(mount.join("v")),
-                             lambda: self.read(mount.path), lambda: self.read(mount.join(".versions/tags/v1"))):
+                looks = [lambda: self.read(mount.path), lambda: self.read(mount.join(".versions/tags/v1")),
+                         lambda: os.listdir(mount.path), lambda: os.stat(mount.join("v"))]
+                for look in looks if version == 2 else looks[:1]:
                     look()
                     time.sleep(0.6)
                     self.stub.take_requests()
@@ -187,12 +188,12 @@ class IcechunkOverHttpTest(harness.SourceTestCase):
         self.addCleanup(self.server.stop)
 
     def test_revalidating_is_one_conditional_request(self):
-        self.assert_revalidates_by("GET /r/repo")
+        self.assert_revalidates_by("GET /r/repo", (self.server.url + "/r", ""), (self.server.url, "r"))
 
     def test_revalidating_is_one_look_where_the_server_has_no_strong_tags(self):
         self.server.validators = lambda status: {
             name: value for name, value in lying_server.validators(status).items() if name != "ETag"}
-        self.assert_revalidates_by("HEAD /r/repo")
+        self.assert_revalidates_by("HEAD /r/repo", (self.server.url, "r"))
 
     def test_a_server_that_ignores_conditions_sends_the_file_once_more_only(self):
         conditional = []
@@ -216,9 +217,9 @@ class IcechunkOverHttpTest(harness.SourceTestCase):
             harness.wait_until(lambda: harness.read(mount.path, "v/data.raw") == SECOND.tobytes(), "the commit")
             self.assertNotIn("HEAD /r/repo", self.server.taken())
 
-    def assert_revalidates_by(self, request):
+    def assert_revalidates_by(self, request, *places):
         server = self.server
-        for url, folder in (server.url + "/r", ""), (server.url, "r"):
+        for url, folder in places:
             with self.subTest(url), harness.Mount(url, "--revalidate", "0.4") as mount:
                 shown = mount.join(folder)
                 os.listdir(mount.path)

@@ -171,9 +171,9 @@ class CredentialsTest(GsTestCase):
         self.stub.make_federated(self.keys, source, **more)
         os.environ["GOOGLE_APPLICATION_CREDENTIALS"] = self.keys
 
-    def write_subject(self, text=SUBJECT + "\n"):
+    def write_subject(self):
         path = os.path.join(self.scratch, "subject")
-        harness.write(path, text)
+        harness.write(path, SUBJECT + "\n")
         return {"file": path}
 
     def test_token_of_another_cloud_in_a_file(self):
@@ -218,17 +218,10 @@ class CredentialsTest(GsTestCase):
 
     def test_one_line_says_what_is_wrong_with_tokens_of_others(self):
         subject = self.write_subject()
-        wrong = {"status 400 (invalid_target)": (subject, {"audience": "//of/others"}),
-                 "token_url is not https": (subject, {"token_url": "http://example.org/sts"}),
-                 "url is not https": ({"url": "http://example.org/"}, {}),
-                 "status 403": ({"url": self.stub.url + "/subject"}, {}),
-                 "No such file": ({"file": "/nonexistent"}, {}),
-                 "credentials of AWS": ({"environment_id": "aws1", "url": "http://169.254.169.254/"}, {}),
-                 "status 404": (subject, {"service_account_impersonation_url": self.stub.url + "/other"})}
-        for says, (source, more) in wrong.items():
-            with self.subTest(says):
-                self.federate(source, **more)
-                self.assertIn(says, self.refused_mount())
+        self.federate(subject, audience="//of/others")
+        self.assertIn("status 400 (invalid_target)", self.refused_mount())
+        self.federate({"environment_id": "aws1", "url": "http://169.254.169.254/"})
+        self.assertIn("credentials of AWS", self.refused_mount())
         self.federate(subject, service_account_impersonation_url=self.stub.account_url())
         self.stub.token_fault = (200, "application/json", b'{"access_token": "other"}')
         self.assertIn("(PERMISSION_DENIED)", self.refused_mount())
@@ -242,8 +235,6 @@ class CredentialsTest(GsTestCase):
         self.addCleanup(ends.set)
         self.stub.token_fault = lambda: ends.wait(harness.DEADLINE) and (500, "text/plain", b"")
         self.assertRegex(self.refused_mount(timeout=1), "[Tt]imed? ?out|Timeout|no time is left")
-        self.write_subject("two words")
-        self.assertIn("the answer has no token", self.refused_mount())
 
     def test_one_line_says_what_is_wrong(self):
         os.environ["GOOGLE_APPLICATION_CREDENTIALS"] = self.keys

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Readers of a mounted URL whose server fails now and then, by hand: soak.py [SECONDS [http|gs|az]] (600 http).
 
-Of the server's answers one in ten is a status 503, and others are cut in the middle, reset or late. Tokens for a bucket of
-gs, and signatures for one of az, end after ten seconds. Every byte that is read is compared with what NumPy has written.
+Of the server's answers one in ten is a status 503, and others are cut in the middle, reset or late. Stubs of gs and az fail
+less often, and their tokens and signatures end after ten seconds. Every byte that is read is compared with what NumPy has written.
 Memory and descriptors of the daemon are shown at the beginning and at the end. Needs NDLFS_BINARY, and tests/mount on the
 PYTHONPATH.
 """
@@ -29,6 +29,7 @@ SHAPE, CHUNKS = (64, 256, 256), (8, 128, 128)  # 16 MiB, chunks of 512 KiB
 CACHE = "8MiB"  # less than an array: chunks are read again and again
 PAUSE = 0.02  # seconds between reads, so that others can work on this machine
 FAULTS = {"503": 0.10, "cut": 0.03, "reset": 0.02, "late": 0.05}  # shares of all requests
+BUCKET_FAULTS = {"503": 0.02, "reset": 0.01, "late": 0.05}
 
 
 def fill(folder):
@@ -56,9 +57,10 @@ TOKENS_LIVE = 10  # seconds
 class Faults:
     """What the server is told to do instead of answering; counts it."""
 
-    def __init__(self):
+    def __init__(self, shares=None):
         self.random = random.Random(2)
-        self.count = {name: 0 for name in FAULTS}
+        self.shares = shares or FAULTS
+        self.count = {name: 0 for name in self.shares}
         self.requests = 0
 
     def __call__(self, path, handler):
@@ -82,7 +84,7 @@ class Faults:
 
     def choose(self):
         number = self.random.random()
-        for name, share in FAULTS.items():
+        for name, share in self.shares.items():
             number -= share
             if number < 0:
                 self.count[name] += 1
@@ -94,7 +96,7 @@ class BucketFaults(Faults):
     """The same as the fault of a stub."""
 
     def __init__(self, stub):
-        super().__init__()
+        super().__init__(BUCKET_FAULTS)
         self.stub = stub
 
     def __call__(self, _):
@@ -104,7 +106,7 @@ class BucketFaults(Faults):
             chosen = self.choose()
         if chosen == "late":
             time.sleep(0.5)
-        return {"503": (503, {}, b""), "reset": "reset", "cut": "reset"}.get(chosen)
+        return {"503": (503, {}, b""), "reset": "reset"}.get(chosen)
 
 
 @contextlib.contextmanager
