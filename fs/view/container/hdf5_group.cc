@@ -29,7 +29,6 @@ using model::Datatype;
 using model::Result;
 
 constexpr uint32_t kNone = UINT32_MAX;
-constexpr std::string_view kTrueName = "ndlfs_name";
 
 bool IsTransient(const model::Error& error) { return error.is_transient(); }
 

@@ -53,6 +53,9 @@ model::Result<Content> MakeContent(const GroupInput& group, const Limits& limits
 // The elements of an array, or of a part of one, as the file has them. Null if it has none.
 std::shared_ptr<const ElementSource> ElementsInFile(const ArrayInput& input);
 
+// The attribute with the true name of an object whose name was changed.
+inline constexpr std::string_view kTrueName = "ndlfs_name";
+
 // netCDF-C has this before the name of a variable that is called as a dimension of its group
 // which it is not.
 inline constexpr std::string_view kNoCoordinate = "_nc4_non_coord_";

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "backends/format/netcdf3/layout.h"
 #include "fs/view/dap/dap_request.h"
 #include "model/path_name.h"
 
@@ -121,7 +122,7 @@ class Finder {
   using Key = std::pair<uint32_t, std::string>;
   Key KeyOf(uint32_t number) const {
     const NewObject& object = dataset_.objects()[number];
-    return {object.parent, std::string(Dap4NameOf(object))};
+    return {object.parent, Dap4NameOf(object)};
   }
   void Add(uint32_t group) { groups_.emplace(KeyOf(group), group); }
 
@@ -180,12 +181,12 @@ std::string_view Dap4TypeName(const Datatype& type) {
   }
 }
 
-std::string_view Dap4NameOf(const NewObject& object) {
+std::string Dap4NameOf(const NewObject& object) {
   std::string_view name = object.name;
   const bool is_called_as_a_dimension =
       object.kind == NewObject::Kind::kDataset && name.starts_with(hdf5::kNoCoordinate);
   if (is_called_as_a_dimension) name.remove_prefix(hdf5::kNoCoordinate.size());
-  return name;
+  return backends::netcdf3::ValidName(name);
 }
 
 Result<Dap4Dataset> DescribeDap4(const GroupInput& group,

@@ -56,7 +56,7 @@ model::Result<Dap4Dataset> DescribeDap4(const GroupInput& group,
 // types.
 std::string_view Dap4TypeName(const model::Datatype& type);
 
-// The name of an object in a reply.
-std::string_view Dap4NameOf(const backends::hdf5::NewObject& object);
+// The name of an object in a reply, as netCDF-C can have it: it refuses a dataset with another.
+std::string Dap4NameOf(const backends::hdf5::NewObject& object);
 
 }  // namespace ndlfs::fs

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/base/element_stream.h"
+#include "backends/format/netcdf3/layout.h"
 #include "fs/view/base/html_text.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/value.h"
@@ -20,6 +21,7 @@ namespace {
 
 using backends::hdf5::NewAttribute;
 using backends::hdf5::NewObject;
+using backends::netcdf3::ValidName;
 using model::Datatype;
 using model::Value;
 using TypeKind = Datatype::Kind;
@@ -81,7 +83,7 @@ AttributeValues ValuesOf(const NewAttribute& attribute) {
 
 void WriteAttribute(std::string& out, std::string_view name, const AttributeValues& values) {
   fmt::format_to(std::back_inserter(out), "<Attribute name=\"{}\" type=\"{}\"",
-                 AttributeText(name), values.type);
+                 AttributeText(ValidName(name)), values.type);
   // netCDF-C 4.9 reads this first, and takes entities and backslashes in elements for texts.
   const bool is_special = values.type == "String" && values.values.size() == 1 &&
                           values.values[0].find_first_of("<>&\"'\\") != std::string::npos;
@@ -170,6 +172,7 @@ class DmrWriter {
     for (const NewAttribute& attribute : objects()[group].attributes) {
       WriteAttribute(out_, attribute.name, ValuesOf(attribute));
     }
+    if (group != 0) WriteTrueName(objects()[group]);
   }
 
   void WriteDimension(uint32_t number) {
@@ -189,7 +192,8 @@ class DmrWriter {
                    NameAttribute(number), Dap4TypeName(object.type.base()));
     for (const Datatype::Constant& constant : object.type.constants()) {
       fmt::format_to(std::back_inserter(out_), "<EnumConst name=\"{}\" value=\"{}\"/>",
-                     AttributeText(constant.name), model::FormatInteger(constant.value));
+                     AttributeText(ValidName(constant.name)),
+                     model::FormatInteger(constant.value));
     }
     out_ += "</Enumeration>\n";
     enums_.emplace_back(object.type, PathOf(number));
@@ -221,7 +225,8 @@ class DmrWriter {
       const bool is_compound = member.type.kind() == TypeKind::kCompound;
       const std::string_view element = is_compound ? "Structure" : Dap4TypeName(member.type);
       fmt::format_to(std::back_inserter(out), "<{0} name=\"{1}\">{2}</{0}>", element,
-                     AttributeText(member.name), is_compound ? MembersOf(member.type) : "");
+                     AttributeText(ValidName(member.name)),
+                     is_compound ? MembersOf(member.type) : "");
     }
     return out;
   }
@@ -251,6 +256,14 @@ class DmrWriter {
     fmt::format_to(std::back_inserter(out_), "</{}>\n", element);
   }
 
+  // Of a name that data.h5 has, and DAP 4 not.
+  void WriteTrueName(const NewObject& object) {
+    const bool is_told = std::ranges::any_of(
+        object.attributes, [](const NewAttribute& one) { return one.name == hdf5::kTrueName; });
+    if (is_told || ValidName(object.name) == object.name) return;
+    WriteAttribute(out_, hdf5::kTrueName, {"String", {object.name}});
+  }
+
   void WriteAttributesOf(const NewObject& object) {
     const bool is_number =
         object.type.kind() == TypeKind::kInteger || object.type.kind() == TypeKind::kFloat;
@@ -267,6 +280,7 @@ class DmrWriter {
       }
       WriteAttribute(out_, attribute.name, values);
     }
+    WriteTrueName(object);
     // netCDF-C 4.9 changes the last bits of `_FillValue`, too. Programs then find fill values
     // by this attribute.
     if (fill != nullptr && object.type.kind() == TypeKind::kFloat &&

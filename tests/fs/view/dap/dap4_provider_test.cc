@@ -53,6 +53,7 @@ class Dap4Test : public testing::Test {
     hierarchy_->AddArray("/g/t", t, Array(Datatype::Integer(2, false), {3, 2}, t_));
     hierarchy_->AddArray("/z", Array(Datatype::Complex(8), {2}, Bytes<float>({1, 2, 3, 4})));
     hierarchy_->AddArray("/flag", Array(Datatype::Bool(), {2}, Bytes<int8_t>({0, 1})));
+    hierarchy_->AddArray("/<8 ", Array(Datatype::Integer(1, false), {1}, "e"));
     hierarchy_->AddArray("/o", Array(Datatype::Opaque(3), {1}, "abc"));
     hierarchy_->AddArray(
         "/gaps", Array(Datatype::PackedCompound(
@@ -112,6 +113,8 @@ TEST_F(Dap4Test, StructureHasGroupsDimensionsAndTypes) {
   EXPECT_THAT(dmr, HasSubstr("<EnumConst name=\"TRUE\" value=\"1\"/>"));
   EXPECT_THAT(dmr, HasSubstr("<Enum name=\"flag\" enum=\"/bool\">"));
   EXPECT_THAT(dmr, HasSubstr("<UInt8 name=\"o\"><Dim size=\"1\"/><Dim size=\"3\"/>"));
+  EXPECT_THAT(dmr,
+              HasSubstr("<Attribute name=\"ndlfs_name\" type=\"String\" value=\"&lt;8 \">"));
   EXPECT_THAT(dmr, Not(HasSubstr("name=\"gaps\"")));
   EXPECT_THAT(dmr, HasSubstr("/gaps: DAP 4 shows compounds of numbers without gaps only"));
   // A value of netCDF-C, and one of all others.
@@ -129,7 +132,8 @@ TEST_F(Dap4Test, DataHaveTheOrderOfTheStructure) {
                                           {"<UInt16 name=\"t\"", t_},
                                           {"\"z\"", Bytes<float>({1, 2, 3, 4})},
                                           {"\"flag\"", Bytes<int8_t>({0, 1})},
-                                          {"\"o\"", "abc"}}) {
+                                          {"\"o\"", "abc"},
+                                          {"<UInt8 name=\"_", "e"}}) {
     const size_t place = reply.dmr.find(name);
     ASSERT_NE(place, std::string::npos) << name;
     values[place] = bytes;
