@@ -300,7 +300,7 @@ TEST_F(KeptFileTest, NothingButAFileIsFound) {
   ASSERT_EQ(::mkfifo(place.c_str(), 0600), 0);
   EXPECT_EQ(Read(*cache, "a"), "absent");
   EXPECT_FALSE(fs::exists(place));
-  test::WriteFile((top_ / "secret").string(), "secret");
+  test::WriteFile(top_ / "secret", "secret");
   fs::create_symlink(top_ / "secret", place);
   EXPECT_EQ(Read(*cache, "a"), "absent");
 }
