@@ -41,7 +41,9 @@ int64_t NsOf(std::chrono::steady_clock::time_point time) {
 }  // namespace
 
 ChunkLedger::ChunkLedger()
-    : held_at_(Clock::now()), held_machine_ns_(backends::MachineClockNs()) {}
+    : began_ns_(backends::MachineClockNs()),
+      held_at_(Clock::now()),
+      held_machine_ns_(began_ns_) {}
 
 model::Result<void> ChunkLedger::Note(const StorePtr& store, const std::string& key) {
   const uint64_t looks = Expect(store, key).looks;
@@ -271,6 +273,12 @@ bool ChunkLedger::Changed() {
 void ChunkLedger::NoticeChange(int64_t modified_ns) {
   changed_ = true;
   changed_mtime_ns_ = std::max(changed_mtime_ns_, modified_ns);
+}
+
+std::optional<std::vector<backends::ReadSet::Read>> ChunkLedger::AllReads() const {
+  const model::MutexLock lock(mutex_);
+  if (changed_ || unnoted_reads_ != 0) return std::nullopt;
+  return noted_.reads();
 }
 
 bool ChunkLedger::has_notes() const {

@@ -91,6 +91,12 @@ class ChunkLedger {
   // How many reads could not be noted so far.
   uint64_t unnoted_reads() const;
 
+  // All files that were read, with their versions; nullopt if a change was noticed, or not all
+  // reads could be noted. Looks at no file.
+  std::optional<std::vector<backends::ReadSet::Read>> AllReads() const;
+  // When the ledger began, by the clock of this machine, in nanoseconds since 1970.
+  int64_t began_ns() const { return began_ns_; }
+
   // Whether any read was noted, or could not be noted.
   bool has_notes() const;
 
@@ -159,6 +165,7 @@ class ChunkLedger {
   bool AddVersion(const File& file) REQUIRES(mutex_);
   void NoticeChange(int64_t modified_ns) REQUIRES(mutex_);
 
+  const int64_t began_ns_;
   model::Mutex look_mutex_;  // held for a look; taken before mutex_
   mutable model::Mutex mutex_;
   backends::ReadSet noted_ GUARDED_BY(mutex_);

@@ -506,6 +506,7 @@ struct Handlers {
     const backends::ByteSpan out = ThreadBuffer(size);
     auto count = file.handle->Read(offset, out);
     if (request.is_answered()) return {};
+    const bool is_whole = static_cast<bool>(count);
     if (!count && is_direct && ToErrno(count.error()) != ESTALE) {
       const size_t sound = ReadSoundPages(*file.handle, offset, out);
       if (sound != 0) count = sound;
@@ -520,6 +521,7 @@ struct Handlers {
     request.Answer([&](fuse_req_t req) {
       return fuse_reply_buf(req, reinterpret_cast<const char*>(out.data()), *count);
     });
+    if (is_whole) file.handle->Delivered(offset, out.first(*count));
     return {};
   }
 

@@ -23,6 +23,9 @@ struct MountOptions {
   // will need them again, and the most bytes to keep there.
   std::string cache_dir = "/var/tmp";
   uint64_t cache_dir_size = uint64_t{8} << 30;
+  // Directory to keep views in that were read to their end; empty: none.
+  std::string decoded_cache;
+  uint64_t decoded_cache_size = uint64_t{10} << 30;  // bytes
   // Reads that may use a core at once; 0: one per core, and at least two.
   unsigned threads = 0;
   // Most loads of chunks that run at once because the source makes them wait.

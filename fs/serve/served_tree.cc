@@ -8,7 +8,9 @@
 #include <thread>
 #include <utility>
 
+#include "backends/store/block_cache/block_cache.h"
 #include "fs/serve/logging.h"
+#include "fs/tree/decoded_cache.h"
 #include "fs/tree/document.h"
 
 namespace ndlfs::fs {
@@ -91,6 +93,11 @@ model::Result<MountOptions> ResolveServedOptions(const MountOptions& given,
     return model::BadInput("--cache-dir: {} is not a directory", model::Quote(given.cache_dir));
   }
   NDLFS_RETURN_IF_ERROR(CheckBlockCache(given.remote));
+  if (!given.decoded_cache.empty()) {
+    // A process in the background could not tell a person.
+    NDLFS_RETURN_IF_ERROR(backends::BlockCache::Open({.directory = given.decoded_cache}),
+                          "--decoded-cache");
+  }
   return options;
 }
 
@@ -117,7 +124,9 @@ model::Result<std::unique_ptr<ServedTree>> ServedTree::Open(
     const MountOptions& options, const SourcePaths& paths,
     std::chrono::milliseconds answer_within) {
   NDLFS_TRY(auto place, OpenPlace(options, paths));
-  return std::unique_ptr<ServedTree>(new ServedTree(options, std::move(place), answer_within));
+  std::unique_ptr<ServedTree> tree(new ServedTree(options, std::move(place), answer_within));
+  NDLFS_RETURN_IF_ERROR(tree->KeepViews());
+  return tree;
 }
 
 ServedTree::ServedTree(const MountOptions& options, RemotePlace place,
@@ -140,6 +149,17 @@ ServedTree::ServedTree(const MountOptions& options, RemotePlace place,
   context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
   context_.services.listed_views = options.views;
   context_.services.mount_point = options.mountpoint;
+}
+
+model::Result<void> ServedTree::KeepViews() {
+  if (options_.decoded_cache.empty()) return {};
+  NDLFS_TRY(context_.decoded,
+            DecodedCache::Open({.directory = options_.decoded_cache,
+                                .capacity = options_.decoded_cache_size,
+                                .warn = &LogWarning},
+                               place_.source, FreshnessOf(options_)),
+            "--decoded-cache");
+  return {};
 }
 
 RequestQueue::Options ServedTree::QueueOptions() {

@@ -63,6 +63,8 @@ class ServedTree {
   ServedTree(const MountOptions& options, RemotePlace place,
              std::chrono::milliseconds answer_within);
   std::vector<ControlFile> ControlFiles(FrontEnd front_end);
+  // With --decoded-cache.
+  model::Result<void> KeepViews();
 
   const MountOptions options_;
   const std::chrono::milliseconds answer_within_;

@@ -10,6 +10,7 @@
 
 #include "backends/base/json.h"
 #include "backends/store/block_cache/block_cache.h"
+#include "fs/tree/decoded_cache.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -150,6 +151,8 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
   const auto counter = [](const char* name, const char* help, auto value) {
     return Statistic{name, help, true, static_cast<double>(value)};
   };
+  const DecodedCache::Stats kept =
+      context.decoded ? context.decoded->stats() : DecodedCache::Stats();
   return {
       gauge("uptime_seconds", "Time since the mount.", uptime.count()),
       gauge("resident_bytes", "Memory of the process.", ResidentBytes()),
@@ -210,6 +213,13 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
       counter("spill_written_total", "Chunks written there.", spill.written),
       counter("spill_reads_total", "Reads of parts of them.", spill.reads),
       counter("spill_refused_total", "Chunks there was no room for even there.", spill.refused),
+      counter("kept_views_opened_total", "Opened files whose kept bytes were found.",
+              kept.hits),
+      counter("kept_views_written_total", "Files that were read to their end and kept.",
+              kept.kept),
+      counter("kept_views_bytes_total", "Bytes of these files.", kept.kept_bytes),
+      counter("kept_views_damaged_total", "Kept files that were not as they were written.",
+              kept.damaged),
       counter("cache_failures_total", "Chunks that could not be decoded.", cache.failures),
   };
 }
@@ -306,6 +316,8 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("cache-size", fmt::format("{}", options.cache_size));
   add("cache-dir", YamlText(options.cache_dir));
   add("cache-dir-size", fmt::format("{}", options.cache_dir_size));
+  add("decoded-cache", YamlText(options.decoded_cache));
+  add("decoded-cache-size", fmt::format("{}", options.decoded_cache_size));
   add("threads", fmt::format("{}", options.threads));
   add("fetches", fmt::format("{}", options.fetches));
   add("timeout", NumberText(options.timeout_seconds));

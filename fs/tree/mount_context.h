@@ -19,6 +19,8 @@
 
 namespace ndlfs::fs {
 
+class DecodedCache;
+
 // The part of the source that a mount shows, and how it detects stores there.
 struct Scope {
   // The name of the one file, a store, that the mount shows as its root; "" if
@@ -71,6 +73,8 @@ struct MountContext {
   Catalog catalog;
   DocumentCache documents;
   WholeFiles whole_files;
+  // Null if views are not kept. Set before the mount is used.
+  std::shared_ptr<DecodedCache> decoded;
 };
 
 }  // namespace ndlfs::fs

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/tree/object_set.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -98,6 +100,43 @@ uint64_t ObjectSet::Hash(uint64_t seed) const {
     seed = part.version == 0 ? HashPath(seed, part.path) : HashNumber(seed, part.version);
   }
   return seed;
+}
+
+std::optional<std::string> ObjectSet::VersionsText() const {
+  std::string text;
+  const auto add = [&](const std::string& path, Kind kind, uint64_t version) {
+    (text += path) += '\0';
+    text += fmt::format("{}.{:x} ", static_cast<int>(kind), version);
+    return version != 0 || kind == Kind::kAbsent;
+  };
+  for (const Array& array : arrays_) {
+    const bool has_version =
+        array.later ? add(array.later->path(), Kind::kMetadata, array.later->version())
+                    : add(array.entity->path, Kind::kMetadata, array.entity->version);
+    if (!has_version) return std::nullopt;
+  }
+  for (const Part& part : parts_) {
+    // A number of this process; the metadata of the array are a part of their own.
+    if (part.kind == Kind::kData) continue;
+    if (!add(part.path, part.kind, part.version)) return std::nullopt;
+  }
+  return text;
+}
+
+std::optional<std::vector<std::shared_ptr<const Entity>>> ObjectSet::ArraysNow(
+    MountedStore& store) const {
+  std::vector<std::shared_ptr<const Entity>> arrays;
+  for (const Array& array : arrays_) {
+    auto held = array.later ? array.later->entity() : array.entity;
+    if (held) arrays.push_back(std::move(held));  // else nobody has read it
+  }
+  for (const Part& part : parts_) {
+    if (part.kind != Kind::kData) continue;
+    const auto entity = store.Get(part.path);
+    if (!entity || (*entity)->generation != part.version) return std::nullopt;
+    arrays.push_back(*entity);
+  }
+  return arrays;
 }
 
 backends::Permissions ObjectSet::CommonPermissionsWith(

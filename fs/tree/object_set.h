@@ -45,6 +45,13 @@ class ObjectSet {
 
   // `seed` with all versions. Sets of the same objects have the same hash.
   uint64_t Hash(uint64_t seed) const;
+  // The versions of the metadata of all objects, in a text that is the same in all processes;
+  // nullopt if one of them has no version.
+  std::optional<std::string> VersionsText() const;
+  // The arrays of the set whose elements may have been read; nullopt if the store has another
+  // one in the place of one of them.
+  std::optional<std::vector<std::shared_ptr<const Entity>>> ArraysNow(
+      MountedStore& store) const;
   size_t size() const { return parts_.size() + arrays_.size(); }
   Freshness::Time looked_at() const { return looked_at_; }
 

@@ -86,6 +86,9 @@ class FileHandle {
   // at the end of the file. An error names the file and the place in it.
   virtual model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const = 0;
 
+  // The reader has got `bytes`, which Read() has found at `offset`. May keep them for later.
+  virtual void Delivered(uint64_t /*offset*/, backends::ConstByteSpan /*bytes*/) const {}
+
   // A descriptor of a file of this machine that has the bytes of this one, all of them and no
   // others. It is open as long as the handle lives. -1 if there is no such file.
   virtual int descriptor() const { return -1; }

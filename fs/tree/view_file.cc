@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "fs/tree/decoded_cache.h"
 #include "fs/tree/path_hash.h"
 #include "fs/tree/store_attributes.h"
+#include "fs/tree/view_identity.h"
 #include "fs/tree/xattr.h"
 
 namespace ndlfs::fs {
@@ -55,14 +57,15 @@ class ViewHandle final : public FileHandle {
  public:
   // `whole` is `found.made`, or a file in it.
   ViewHandle(StorePtr store, FoundView found, const ViewPtr& whole,
-             cache::Prefetcher& prefetcher)
+             cache::Prefetcher& prefetcher, std::shared_ptr<DecodedCache::Writer> keeps_in)
       : store_(std::move(store)),
         name_(found.entity->is_group()
                   ? NameOfFile(*store_, found.entity->path, found.made->name)
                   : NameOfEntity(*store_, found.entity->path)),
         entity_(std::move(found.entity)),
         made_(std::move(found.made)),
-        view_(whole->ForReader(prefetcher)) {
+        view_(whole->ForReader(prefetcher)),
+        keeps_in_(std::move(keeps_in)) {
     if (view_ == nullptr) view_ = whole;
   }
 
@@ -78,6 +81,10 @@ class ViewHandle final : public FileHandle {
     }
     entity_->NoteFailure(name_, count.error());
     return model::Propagate(std::move(count).error(), name_);
+  }
+
+  void Delivered(uint64_t offset, backends::ConstByteSpan bytes) const override {
+    if (keeps_in_) keeps_in_->Add(offset, bytes);
   }
 
   // The index of a store lives as long as its arrays, so it counts, too. If the store is no
@@ -97,6 +104,7 @@ class ViewHandle final : public FileHandle {
   const EntityPtr entity_;  // keeps it known, and its chunks cached
   const EntityViewPtr made_;
   ViewPtr view_;
+  const std::shared_ptr<DecodedCache::Writer> keeps_in_;  // null: the view is not kept
 };
 
 // One version of a view, or of a file in it: stands for its generation.
@@ -157,8 +165,7 @@ class ViewFile final : public TreeNode {
     if (!size) return SizeFailure(*found.entity, *found.made, *view, size.error());
     NDLFS_TRY(const uint64_t known, Size());
     if (*size != known) return model::HasChanged(path_);
-    return OpenedFile{
-        std::make_shared<const ViewHandle>(store, std::move(found), view, context_.prefetcher)};
+    return OpenedFile{OpenKept(store, std::move(found), view, known)};
   }
   model::Result<std::optional<std::string>> GetExtendedAttribute(
       std::string_view name) const override {
@@ -177,6 +184,21 @@ class ViewFile final : public TreeNode {
   }
 
  private:
+  // The kept bytes of the view, if there are any, else what makes them, and keeps them.
+  std::shared_ptr<const FileHandle> OpenKept(const StorePtr& store, FoundView found,
+                                             const ViewPtr& view, uint64_t size) {
+    std::shared_ptr<DecodedCache::Writer> writer;
+    const auto key = context_.decoded ? IdentityOf(*store, *found.entity, *found.made, below_)
+                                      : std::nullopt;
+    if (key) {
+      if (auto kept = context_.decoded->Find(*key, size)) return kept;
+      writer =
+          context_.decoded->Write(*key, size, FindReadsOf(store, found.entity, found.made));
+    }
+    return std::make_shared<const ViewHandle>(store, std::move(found), view,
+                                              context_.prefetcher, std::move(writer));
+  }
+
   // The state of Size() until the size is known.
   struct Unsized {
     EntityPtr entity;

@@ -355,6 +355,73 @@ model::Result<void> BlockCache::Write(std::string_view key, ConstByteSpan block)
   return written;
 }
 
+UniqueFd BlockCache::NewFile(uint64_t size) {
+  if (size > options_.capacity / 2 || !MayWrite()) return {};
+  MakeRoom(size);
+  const int fd = ::openat(directory_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    const model::Error error = model::IoError(errno, "create").value();
+    NoteFailure(error);
+    return {};
+  }
+  return UniqueFd(fd);
+}
+
+bool BlockCache::KeepFile(std::string_view key, int file) {
+  const FileName name = NameOf(key);
+  model::Result<void> done;
+  struct ::stat status = {};
+  if (::fchmod(file, 0400) != 0 || ::fsync(file) != 0 || ::fstat(file, &status) != 0) {
+    done = model::IoError(errno, "write");
+  }
+  const UniqueFd folder = done ? MakeFolder(directory_.get(), name.folder) : UniqueFd();
+  if (done && !folder) done = model::IoError(errno, "mkdir");
+  if (done) done = Name(folder.get(), file, name.name);
+  if (!done) {
+    NoteFailure(done.error());
+    return false;
+  }
+  (void)::fsync(folder.get());  // without its name it is lost, and nothing worse
+  ++stored_;
+  stored_bytes_ += static_cast<uint64_t>(status.st_size);
+  return true;
+}
+
+model::Result<void> BlockCache::Name(int folder, int file, const std::string& name) {
+  const std::string temporary = fmt::format("{}{}.{}", kTemporary, ::getpid(), next_name_++);
+  const std::string path = fmt::format("/proc/self/fd/{}", file);
+  if (::linkat(AT_FDCWD, path.c_str(), folder, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    return model::IoError(errno, "link");
+  }
+  if (::renameat(folder, temporary.c_str(), folder, name.c_str()) == 0) return {};
+  const int error = errno;
+  ::unlinkat(folder, temporary.c_str(), 0);
+  return model::IoError(error, "rename");
+}
+
+UniqueFd BlockCache::FindFile(std::string_view key) {
+  const FileName name = NameOf(key);
+  const UniqueFd folder = OpenFolder(directory_.get(), name.folder);
+  if (!folder) return {};
+  UniqueFd file(::openat(folder.get(), name.name.c_str(),
+                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct ::stat status;
+  if (!file || ::fstat(file.get(), &status) != 0) return {};
+  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) {
+    ++damaged_;
+    ::unlinkat(folder.get(), name.name.c_str(), 0);
+    return {};
+  }
+  return file;
+}
+
+void BlockCache::RemoveFile(std::string_view key) {
+  const FileName name = NameOf(key);
+  if (const UniqueFd folder = OpenFolder(directory_.get(), name.folder)) {
+    ::unlinkat(folder.get(), name.name.c_str(), 0);
+  }
+}
+
 void BlockCache::NoteFailure(const model::Error& error) {
   no_writes_until_ns_ = SteadyNow() + std::chrono::nanoseconds(kPauseAfterFailure).count();
   {

@@ -35,6 +35,9 @@ struct BlockCacheStats {
 // Keeps blocks of bytes in files of a directory, found by texts as keys. Several processes of
 // one user may share the directory, and a block survives all of them.
 //
+// Keeps whole files in the same way, and within the same capacity. Such a file has its bytes
+// and nothing else; the caller has to know what they should be, and may keep that in a block.
+//
 // A block is complete or not there, because it is written under a temporary name and then
 // renamed. Each file has its whole key and a checksum. A file that does not fit them counts as
 // absent, and is removed. So do entries that are no files, such as a FIFO, and folders that are
@@ -65,6 +68,21 @@ class BlockCache {
   // the same key.
   bool Put(std::string_view key, ConstByteSpan block);
 
+  // A file without a name in the directory, for `size` bytes that the caller is going to write,
+  // after room was made for them. Nothing is left of it unless it is kept. None if there cannot
+  // be such a file, or it would take more than half of the capacity.
+  UniqueFd NewFile(uint64_t size);
+  // Keeps a file of NewFile(), once its bytes are on the disk: it is complete or not there,
+  // even if the machine stops. Nobody may write to it from now on. Returns whether it did.
+  // Replaces another file of the same key. May take as long as the disk needs.
+  bool KeepFile(std::string_view key, int file);
+  // The kept file, for reading; none if there is no file that this user has made. Its time of
+  // use is that of its last change: the caller sets it.
+  UniqueFd FindFile(std::string_view key);
+  void RemoveFile(std::string_view key);
+  // Writing to a file of NewFile() has failed: nothing is kept for a while.
+  void NoteFailure(const model::Error& error) EXCLUDES(mutex_);
+
   BlockCacheStats stats() const;
   const BlockCacheOptions& options() const { return options_; }
 
@@ -76,8 +94,9 @@ class BlockCache {
   Found OpenBlock(std::string_view key);
   bool Check(std::string_view key, const Found& found, ConstByteSpan head, ConstByteSpan block);
   model::Result<void> Write(std::string_view key, ConstByteSpan block);
-  void NoteFailure(const model::Error& error) EXCLUDES(mutex_);
   bool MayWrite() const;
+  // Gives a new name in `folder` to a file of NewFile(), and then `name`.
+  model::Result<void> Name(int folder, int file, const std::string& name);
   // Counts the files, and removes some if there are too many.
   void MakeRoom(uint64_t more) EXCLUDES(mutex_);
 

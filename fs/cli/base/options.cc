@@ -189,6 +189,12 @@ Result<void> SetFile(std::string& file, std::string_view value) {
 }
 
 // Absolute: the background process works in "/".
+Result<void> SetDecodedCache(MountOptions& options, std::string_view value) {
+  if (value.empty()) return model::BadInput("is not the name of a directory");
+  options.decoded_cache = std::filesystem::absolute(value).lexically_normal();
+  return {};
+}
+
 Result<void> SetBlockCache(MountOptions& options, std::string_view value) {
   if (value.empty()) return model::BadInput("is not the name of a directory");
   options.remote.block_cache = std::filesystem::absolute(value).lexically_normal();
@@ -229,6 +235,14 @@ constexpr std::array kMountOptions = {
     MountOption{"cache-dir", "DIR",
                 "Directory for decoded chunks that do not fit in memory (/var/tmp)", false,
                 SetCacheDir},
+    MountOption{"decoded-cache", "DIR",
+                "Directory to keep files in that were read to their end; made if need be (none)",
+                false, SetDecodedCache},
+    MountOption{"decoded-cache-size", "SIZE", "Disk space for them (10GiB)", false,
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.decoded_cache_size, ParseSize(value));
+                  return {};
+                }},
     MountOption{"cache-dir-size", "SIZE", "Disk space for these chunks; 0 for none (8GiB)",
                 false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {

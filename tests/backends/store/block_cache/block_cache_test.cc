@@ -248,6 +248,76 @@ TEST_F(BlockCacheTest, WhatCannotBeWrittenIsSaidOnce) {
   EXPECT_EQ(Get(*cache, "kept"), "one");
 }
 
+class KeptFileTest : public BlockCacheTest {
+ protected:
+  // Keeps `text` as a file of its own.
+  static bool Keep(BlockCache& cache, std::string_view key, const std::string& text) {
+    const UniqueFd file = cache.NewFile(text.size());
+    if (!file) return false;
+    EXPECT_EQ(::write(file.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    return cache.KeepFile(key, file.get());
+  }
+  static std::string Read(BlockCache& cache, std::string_view key) {
+    const UniqueFd file = cache.FindFile(key);
+    if (!file) return "absent";
+    std::string text(100, ' ');
+    text.resize(static_cast<size_t>(::pread(file.get(), text.data(), text.size(), 0)));
+    return text;
+  }
+};
+
+TEST_F(KeptFileTest, HasItsBytesAndNothingElse) {
+  const auto cache = Open();
+  EXPECT_EQ(Read(*cache, "a"), "absent");
+  EXPECT_TRUE(Keep(*cache, "a", "one"));
+  EXPECT_EQ(Read(*cache, "a"), "one");
+  EXPECT_TRUE(Keep(*cache, "a", "another"));
+  EXPECT_EQ(Read(*Open(), "a"), "another");
+  ASSERT_EQ(Files().size(), 1u);
+  EXPECT_EQ(fs::file_size(Files()[0]), 7u);
+  EXPECT_EQ(fs::status(Files()[0]).permissions(), fs::perms::owner_read);
+  EXPECT_EQ(Get(*cache, "a"), "absent") << "no block";
+  cache->RemoveFile("a");
+  EXPECT_EQ(Read(*cache, "a"), "absent");
+}
+
+TEST_F(KeptFileTest, LeavesNothingIfItIsNotKept) {
+  const auto cache = Open();
+  {
+    const UniqueFd file = cache->NewFile(3);
+    ASSERT_TRUE(file);
+    EXPECT_EQ(::write(file.get(), "one", 3), 3);
+    EXPECT_TRUE(Files().empty());
+  }
+  EXPECT_TRUE(Files().empty());
+}
+
+TEST_F(KeptFileTest, NothingButAFileIsFound) {
+  const auto cache = Open();
+  ASSERT_TRUE(Keep(*cache, "a", "one"));
+  const fs::path place = Files()[0];
+  fs::remove(place);
+  ASSERT_EQ(::mkfifo(place.c_str(), 0600), 0);
+  EXPECT_EQ(Read(*cache, "a"), "absent");
+  EXPECT_FALSE(fs::exists(place));
+  test::WriteFile(top_ / "secret", "secret");
+  fs::create_symlink(top_ / "secret", place);
+  EXPECT_EQ(Read(*cache, "a"), "absent");
+}
+
+TEST_F(KeptFileTest, OldestMakeRoomForFilesAndBlocks) {
+  const auto cache = Open(64 << 10);
+  const std::string text(12 << 10, 'x');
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(Keep(*cache, std::to_string(i), text));
+    ASSERT_TRUE(cache->Put(std::to_string(i), AsBytes("seal")));
+  }
+  EXPECT_LE(BytesOfFiles(), uint64_t{64} << 10);
+  EXPECT_EQ(Read(*cache, "0"), "absent");
+  EXPECT_EQ(Read(*cache, "19"), std::string(100, 'x'));
+  EXPECT_FALSE(cache->NewFile(33 << 10)) << "more than half";
+}
+
 TEST_F(BlockCacheTest, ManyThreadsReadAndWrite) {
   const auto cache = Open(300'000);
   std::vector<std::thread> threads;
