@@ -63,9 +63,7 @@ model::Result<std::optional<OpenedFile>> OpenAndRead(const Source& source,
 template <typename T>
 void NotePassing(const model::Result<T>& look, std::optional<model::Error>& kept) {
   if (look || kept) return;
-  const model::Error& error = look.error();
-  const bool is_of_disk = error.sys_errno() == EIO || error.sys_errno() == ESTALE;
-  if (error.is_momentary() || is_of_disk) kept = error;
+  if (look.error().is_momentary() || look.error().sys_errno() == EIO) kept = look.error();
 }
 
 // The regular file at `path`; nullopt where something else is, such as a FIFO. `passing`
