@@ -388,10 +388,7 @@ class SliceTracker final : public ReadTracker {
  public:
   SliceTracker(std::shared_ptr<const SliceElements> elements, cache::Prefetcher& prefetcher)
       : elements_(std::move(elements)), stream_(prefetcher, elements_->reader()) {}
-  ~SliceTracker() override {
-    if (cache::ChunkSpill* const spill = elements_->reader()->spill())
-      spill->RemoveReader(this);
-  }
+  ~SliceTracker() override { ForgetNeed(*elements_->reader(), this); }
 
   ReadHint OnRead(uint64_t offset, uint64_t size) override {
     // The kernel's read-ahead may come so late.

@@ -329,7 +329,7 @@ TEST_F(ArrayPartTest, BlocksHaveOneNumberEach) {
   EXPECT_THAT(Numbers<double>("data[0,mean:].raw").size(), 90U);
   EXPECT_THAT(Text("data[mean:lat=4].npy"), HasSubstr("'<f8', 'fortran_order': False, "
                                                       "'shape': (7, 3, 10)"));
-  EXPECT_THAT(Text("data[0,0,mean:x=5].txt"), HasSubstr(" 7\n"));
+  EXPECT_THAT(Text("data[0,0,mean:x=5].txt"), HasSubstr(" 7.0\n"));
   EXPECT_EQ(TrueName("data[mean:x=4].npy"), "data[mean:,,4].npy");
   EXPECT_EQ(TrueName("data[lat=30,max:x=99,time=1].npy"), "data[:,4,max:,10].npy");
 }
