@@ -235,9 +235,10 @@ constexpr std::array kMountOptions = {
     MountOption{"cache-dir", "DIR",
                 "Directory for decoded chunks that do not fit in memory (/var/tmp)", false,
                 SetCacheDir},
-    MountOption{"decoded-cache", "DIR",
-                "Directory to keep files in that were read to their end; made if need be (none)",
-                false, SetDecodedCache},
+    MountOption{
+        "decoded-cache", "DIR",
+        "Directory to keep files in that were read to their end; made if need be (none)", false,
+        SetDecodedCache},
     MountOption{"decoded-cache-size", "SIZE", "Disk space for them (10GiB)", false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.decoded_cache_size, ParseSize(value));
