@@ -34,13 +34,13 @@ namespace ndlfs::fs {
 // A *seal*, a block of the same directory, belongs to each kept file. It has the inode, the
 // size and the times of the file after its bytes were brought to the disk, checksums of its
 // bytes, and the files of the source that were read for it, with their versions. A kept file is
-// used only while
-//  - its inode and times are those of the seal. Otherwise somebody may have written to it: it
-//  is
-//    read in the background, and gets a new seal if the checksums are right, else it is
-//    removed. Damage below the file system is found no more than in any other file of the disk.
-//  - the files of the source have the versions of the seal. They are looked at again when the
-//    last look is older than --revalidate.
+// used only if two things hold:
+//
+// - Its inode and times are those of the seal. Otherwise somebody may have written to it. It is
+//   then read in the background, and gets a new seal if the checksums are right, else it is
+//   removed. Damage below the file system is found no more than in any other file of the disk.
+// - The files of the source have the versions of the seal. They are looked at again if the last
+//   look is older than --revalidate.
 //
 // Files that were written shortly before they were read, and versions that the source cannot
 // tell apart, are not kept: they might change without getting another version. Thread-safe.
