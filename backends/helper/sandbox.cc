@@ -107,8 +107,17 @@ constexpr int kCalls[] = {
 
 // And those to read files.
 constexpr int kFileCalls[] = {
-    SCMP_SYS(read),       SCMP_SYS(close),  SCMP_SYS(lseek),     SCMP_SYS(fstat),
-    SCMP_SYS(newfstatat), SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
+    SCMP_SYS(read),
+    SCMP_SYS(close),
+    SCMP_SYS(lseek),
+    SCMP_SYS(fstat),
+    SCMP_SYS(newfstatat),
+    SCMP_SYS(access),
+    SCMP_SYS(faccessat),
+    SCMP_SYS(faccessat2),
+    // Of older C libraries.
+    SCMP_SYS(stat),
+    SCMP_SYS(lstat),
 };
 
 using Filter = std::unique_ptr<void, decltype(&::seccomp_release)>;

@@ -56,6 +56,32 @@ class DmrppTest(harness.SourceTestCase):
             np.testing.assert_array_equal(file["v"][:], VALUES)
             self.assertEqual(file["v"].dimensions, ("t", "y", "x"))
 
+    def test_structures_and_enums_are_those_of_the_file(self):
+        values = np.zeros(10, np.dtype({"names": ["a", "b", "c"], "formats": ["<f8", "<i2", ("<f4", (2,))],
+                                        "offsets": [0, 8, 12], "itemsize": 24}))
+        values["a"], values["b"], values["c"] = np.arange(10) / 3, np.arange(10), np.arange(20).reshape(10, 2)
+        with h5py.File(self.path("granule"), "w") as file:
+            dataset = file.create_dataset("s", data=values, chunks=(4,), compression="gzip", shuffle=True)
+            colours = file.create_dataset("e", data=np.array([1, -1, 1], "<i2"),
+                                          dtype=h5py.enum_dtype({"red": 1, "none": -1}, "<i2"))
+            chunks = "".join(dmrpp_writer.chunk_elements(dataset))
+            place = f'offset="{colours.id.get_offset()}" nBytes="{colours.id.get_storage_size()}"'
+        head = 'dapVersion="4.0" name="x" dmrpp:href="granule" dmrpp:version="3.21.0"'
+        harness.write(self.path("x.dmrpp"), f'''<Dataset {dmrpp_writer.NAMESPACES} {head}>
+            <Enumeration name="colour" basetype="Int16">
+              <EnumConst name="red" value="1"/><EnumConst name="none" value="-1"/></Enumeration>
+            <Structure name="s"><Float64 name="a"/><Int16 name="b"/><Float32 name="c"><Dim size="2"/></Float32><Dim size="10"/>
+              <dmrpp:chunks fillValue="0" byteOrder="LE" structOffset="8 12 24" compressionType="shuffle deflate">
+                <dmrpp:chunkDimensionSizes>4</dmrpp:chunkDimensionSizes>{chunks}</dmrpp:chunks></Structure>
+            <Enum name="e" enum="/colour"><Dim size="3"/>
+              <dmrpp:chunks byteOrder="LE"><dmrpp:chunk {place}/></dmrpp:chunks></Enum></Dataset>'''.encode())
+        mounted = self.mount(self.source)
+        for array in ("s", "e"):
+            for view in ("data.npy", "data.txt"):
+                self.assertEqual(harness.read(mounted.join("x.dmrpp", array, view)),
+                                 harness.read(mounted.join("granule", array, view)), array)
+        np.testing.assert_array_equal(np.load(mounted.join("x.dmrpp/s/data.npy"))["c"], values["c"])
+
     def test_is_a_plain_file_next_to_a_store(self):
         path = self.make()
         mounted = self.mount(self.source)

@@ -127,28 +127,39 @@ std::set<std::string_view> ChooseUnknown(const std::vector<std::string_view>& qu
   return unknown;
 }
 
-// Sets `problem` if there is one.
-std::vector<MaybeParameter> Ask(const std::vector<std::string>& command,
-                                const std::set<std::string_view>& questions, bool& has_library,
-                                std::string& problem) {
+struct Asked {
+  std::vector<MaybeParameter> parameters;  // one for each question
+  bool has_library = true;
+  bool is_final = true;  // false: another try may say something else
+  std::string problem;
+};
+
+Asked Ask(const std::vector<std::string>& command,
+          const std::set<std::string_view>& questions) {
   std::string all;
   for (const std::string_view question : questions) all += question;
   const auto answer = AskProcess(command, all);
-  std::vector<MaybeParameter> nothing(questions.size());
+  Asked asked;
+  asked.parameters.resize(questions.size());
   if (!answer) {
-    problem = "libeccodes could not be asked for names: " + answer.error().message();
-    return nothing;
+    asked.is_final = answer.error().code() == model::ErrorCode::kCorrupt;
+    asked.problem = "libeccodes could not be asked for names: " + answer.error().message();
+    return asked;
   }
   const auto kind = static_cast<NamesAnswer>(answer->front());
-  has_library = kind != NamesAnswer::kNoLibrary && kind != NamesAnswer::kNoSandbox;
+  asked.has_library = kind != NamesAnswer::kNoLibrary && kind != NamesAnswer::kNoSandbox;
   if (kind == NamesAnswer::kNoSandbox) {
-    problem = "libeccodes is not asked for names: the kernel cannot keep it from other files";
+    asked.problem =
+        "libeccodes is not asked for names: the kernel cannot keep it from other files";
   }
-  if (kind != NamesAnswer::kNames) return nothing;
+  if (kind != NamesAnswer::kNames) return asked;
   auto parameters = ReadAnswer(std::string_view(*answer).substr(1), questions.size());
-  if (parameters) return *std::move(parameters);
-  problem = "libeccodes could not be asked for names: its process broke the rules";
-  return nothing;
+  if (parameters) {
+    asked.parameters = *std::move(parameters);
+  } else {
+    asked.problem = "libeccodes could not be asked for names: its process broke the rules";
+  }
+  return asked;
 }
 
 }  // namespace
@@ -171,16 +182,14 @@ LocalNames AskForNames(const std::vector<std::string_view>& questions) {
     command = names.command;
     if (!command.empty()) unknown = ChooseUnknown(questions, caller, names);
   }
-  std::vector<MaybeParameter> answers;
-  bool has_library = true;
-  if (!unknown.empty()) answers = Ask(command, unknown, has_library, found.problem);
+  Asked asked;
+  if (!unknown.empty()) asked = Ask(command, unknown);
+  found.problem = std::move(asked.problem);
   const model::MutexLock lock(names.mutex);
-  if (!has_library) names.command.clear();
-  // Nobody waits for the answer any more; the next one asks again.
-  const bool is_final = CancellationScope::CheckWithinChunk().has_value();
-  if (is_final) {
-    if (names.answers.size() + answers.size() > kMostAnswers) names.answers.clear();
-    for (auto answer = answers.begin(); const std::string_view question : unknown) {
+  if (!asked.has_library) names.command.clear();
+  if (asked.is_final) {
+    if (names.answers.size() + unknown.size() > kMostAnswers) names.answers.clear();
+    for (auto answer = asked.parameters.begin(); const std::string_view question : unknown) {
       names.answers[{caller, std::string(question)}] = std::move(*answer++);
     }
   }
