@@ -193,6 +193,10 @@ class AcrossTheGrainTest(harness.SourceTestCase):
             part = os.getxattr(mounted.join("a.zarr/t/data[3:5,mean:x=2].npy"), "user.ndl.cost").decode()
             self.assertIn("{chunks: 2,", part)
             self.assertNotIn("user.ndl.cost", os.listxattr(mounted.join("a.zarr/t/data.npy")))
+            group.create_dataset("many", shape=(2**40,), chunks=(16,), dtype="i1")
+            for name in ("data.npy", "data[::2].npy", "data[mean:2].npy", "data.zarr"):
+                with self.assertRaises(OSError, msg=name):
+                    os.getxattr(mounted.join("a.zarr/many", name), "user.ndl.cost")
 
 
 if __name__ == "__main__":

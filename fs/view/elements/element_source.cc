@@ -11,6 +11,10 @@
 namespace ndlfs::fs {
 namespace {
 
+// An array may claim to have any number of chunks, of which few are stored. So nobody visits
+// more than these.
+constexpr uint64_t kMostChunks = uint64_t{1} << 20;
+
 class ArrayTracker final : public ReadTracker {
  public:
   ArrayTracker(cache::Prefetcher& prefetcher, std::shared_ptr<const cache::ArrayReader> reader)
@@ -60,6 +64,8 @@ class ArrayElements final : public ElementSource {
     return reader_;
   }
   model::Result<void> VisitChunks(const ChunkVisitor& visit) const override {
+    if (reader_->chunk_count() > kMostChunks)
+      return model::Limit("more than {} chunks", kMostChunks);
     for (uint64_t chunk = 0; chunk < reader_->chunk_count(); ++chunk) {
       NDLFS_RETURN_IF_ERROR(visit(*reader_, chunk));
     }
@@ -92,6 +98,7 @@ model::Result<ReadCost> CostOf(const ElementSource& source) {
   const auto add = [&](const cache::ArrayReader& reader,
                        uint64_t chunk) -> model::Result<void> {
     NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+    if (cost.chunks == kMostChunks) return model::Limit("more than {} chunks", kMostChunks);
     NDLFS_TRY(const auto one, reader.CostOf(chunk));
     cost.chunks += 1;
     cost.kept += one.is_kept ? 1 : 0;

@@ -70,7 +70,7 @@ class ElementSource {
 model::Result<std::shared_ptr<const ElementSource>> MakeArrayElements(
     std::shared_ptr<const cache::ArrayReader> reader, std::string name = {});
 
-// What reading all of `source` takes.
+// What reading all of `source` takes. kLimit for very many chunks.
 model::Result<ReadCost> CostOf(const ElementSource& source);
 
 // Follows a reader of a source that makes `to_size` bytes of each element of `from_size` bytes

@@ -122,7 +122,14 @@ class SliceElements final : public ElementSource {
     return model::Propagate(std::move(read).error(), name_);
   }
   Result<void> VisitChunks(const ChunkVisitor& visit) const override {
+    // The list of those along a dimension takes memory.
+    constexpr uint64_t kMostAlong = uint64_t{1} << 21;
     if (size_ == 0) return {};
+    for (size_t d = 0; d < selection_.size(); ++d) {
+      if (std::min(selection_[d].count, reader_->spec().grid.counts()[d]) > kMostAlong) {
+        return model::Limit("more than {} chunks", kMostAlong);
+      }
+    }
     Box all{Coordinates(selection_.size(), 0), {}, {}};
     for (const IndexRange& range : selection_) all.count.push_back(range.count);
     return VisitChunks(all, [&](const std::vector<ChunkRun>& runs) {
