@@ -278,6 +278,15 @@ Result<TreeNodePtr> Site::FindNode(const RequestTarget& target) const {
   return found;
 }
 
+std::vector<std::pair<std::string, std::string>> Site::DapFieldsOf(
+    const RequestTarget& target) const {
+  const std::vector<DapTarget> places = FindDapTargets(target);
+  const bool is_plain_file =
+      !places.empty() && target.query.empty() && FindNodeAt(root_, target.names);
+  if (places.empty() || is_plain_file) return {};
+  return places[0].fields;
+}
+
 Result<HttpReply> Site::AnswerDirectory(const HttpRequest& request,
                                         const TreeNodePtr& node) const {
   const std::vector<std::string>& names = request.target.names;
@@ -356,13 +365,11 @@ Result<HttpReply> Site::AnswerFile(const HttpRequest& request, TreeNode& node) c
       break;
   }
   std::string type = ContentTypeOf(request.target.names.back());
-  if (const auto places = FindDapTargets(request.target); !places.empty()) {
-    for (const auto& field : places[0].fields) {
-      if (field.first == "Content-Type") {
-        type = field.second;
-      } else {
-        reply.fields.push_back(field);
-      }
+  for (const auto& [name, value] : DapFieldsOf(request.target)) {
+    if (name == "Content-Type") {
+      type = value;
+    } else {
+      reply.fields.emplace_back(name, value);
     }
   }
   reply.file = opened.handle;

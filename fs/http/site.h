@@ -59,6 +59,9 @@ class Site {
   Answered Try(const HttpRequest& request, Lane lane) const;
   Answered TryForBucket(const HttpRequest& request, Lane lane) const;
   model::Result<TreeNodePtr> FindNode(const RequestTarget& target) const;
+  // The fields of an answer of DAP; none if the target is a file that is only called like one.
+  std::vector<std::pair<std::string, std::string>> DapFieldsOf(
+      const RequestTarget& target) const;
   model::Result<HttpReply> AnswerDirectory(const HttpRequest& request,
                                            const TreeNodePtr& node) const;
   model::Result<HttpReply> AnswerPropfind(const HttpRequest& request, const TreeNodePtr& node,

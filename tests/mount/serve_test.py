@@ -524,6 +524,9 @@ class DapTest(ServeCase):
         self.assertEqual(server.ask("/dir.dds")[0], 404)
         self.assertEqual(server.ask("/d.zarr.dds?" + ",".join(["scalar"] * 800))[0], 200)
         self.assertEqual(server.get("/d.zarr/data.nc.das"), server.get("/d.zarr.das"))
+        harness.write(self.path("dir", "picture.dds"), b"DDS")
+        _, fields, body = server.ask("/dir/picture.dds")
+        self.assertEqual((fields["XDAP"], body), (None, b"DDS"))
         self.assertEqual(server.get("/d.zarr/d.nc.das"), server.get("/d.zarr.das"))
 
 

@@ -143,16 +143,14 @@ Result<std::string> WriteTexts(const NewObject& object, const Dap4Variable& vari
     NDLFS_TRY(const std::string_view text, backends::TakeText(rest));
     texts.push_back(backends::TextAsUtf8(object.type, text));
   }
-  std::string out;
-  const auto write = [&](uint64_t index) -> Result<void> {
-    if (index >= texts.size()) return model::Internal("{}: too few texts", object.path);
-    out += Little(texts[index].size(), sizeof(uint64_t)) + texts[index];
-    return {};
-  };
   const auto total = backends::CheckedProduct(variable.shape);
-  if (!total || *total > texts.size()) return model::Internal("{}: too few texts", object.path);
+  const auto there = backends::CheckedProduct(object.shape);
+  if (!total || !there || *there != texts.size()) {
+    return model::Internal("{}: {} texts", object.path, texts.size());
+  }
+  std::string out;
   for (uint64_t i = 0; i < *total; ++i) {
-    uint64_t index = 0;
+    uint64_t index = 0;  // in the array, of the i-th text of the part
     uint64_t rest_of_i = i;
     uint64_t stride = 1;
     for (size_t d = variable.shape.size(); d-- > 0; stride *= object.shape[d]) {
@@ -160,7 +158,7 @@ Result<std::string> WriteTexts(const NewObject& object, const Dap4Variable& vari
       rest_of_i /= variable.shape[d];
       index += stride * (variable.selection ? (*variable.selection)[d].At(at) : at);
     }
-    NDLFS_RETURN_IF_ERROR(write(index));
+    out += Little(texts[index].size(), sizeof(uint64_t)) + texts[index];
   }
   return out;
 }

@@ -65,12 +65,20 @@ std::optional<std::string> ElementText(const Datatype& type, const Value& value)
              : model::FormatFloat(type, *value.real(), false);
 }
 
+// Takes the first element from `rest`, which is as NewAttribute::data.
+model::Result<Value> TakeValue(const Datatype& type, backends::ConstByteSpan& rest) {
+  if (!type.is_fixed_size()) return backends::TakeElement(type, rest);
+  if (type.size() == 0) return model::Unsupported("elements of 0 bytes");
+  NDLFS_TRY(const auto bytes, backends::TakeBytes(rest, type.size()));
+  return model::DecodeElement(type, bytes);
+}
+
 AttributeValues ValuesOf(const NewAttribute& attribute) {
   AttributeValues out{.type = AttributeTypeName(attribute.type), .values = {}};
   backends::ConstByteSpan rest(attribute.data);
   bool is_sound = true;
   while (!rest.empty()) {
-    const auto value = backends::TakeElement(attribute.type, rest);
+    const auto value = TakeValue(attribute.type, rest);
     if (!value) break;
     std::optional<std::string> text;
     if (!out.type.empty()) text = ElementText(attribute.type, *value);
@@ -203,7 +211,6 @@ class DmrWriter {
     const auto found = variables_.find(number);
     if (found == variables_.end()) return;
     const Datatype& type = objects()[number].type;
-    std::string rest;
     switch (type.kind()) {
       case TypeKind::kCompound:
         return WriteElement("Structure", NameAttribute(number), *found->second,

@@ -29,6 +29,12 @@ std::string SumOf(const std::string& bytes) {
   return test::Raw(static_cast<uint32_t>(sum));
 }
 
+std::string TextBytes(std::initializer_list<std::string> texts) {
+  std::string out;
+  for (const std::string& text : texts) out += test::Raw(uint64_t{text.size()}) + text;
+  return out;
+}
+
 // A reply that was taken apart.
 struct Dap4Reply {
   std::string dmr;
@@ -45,6 +51,14 @@ class Dap4Test : public testing::Test {
       model::Group group;
       group.attributes.push_back(
           {.name = "note", .type = Datatype::String(), .value = model::Value("a<\"b\"\n\\")});
+      model::Value::Map pair;
+      pair.emplace_back("a", model::Value(model::WideInt{1}));
+      pair.emplace_back("b", model::Value(2.5));
+      group.attributes.push_back(
+          {.name = "pair",
+           .type = Datatype::Compound(
+               {{"a", Datatype::Integer(1, true), 0}, {"b", Datatype::Float64(), 8}}, 16),
+           .value = model::Value(std::move(pair))});
       return group;
     }();
     hierarchy_->AddDimCoord("/x", Array(Datatype::Integer(8, true), {3}, x_));
@@ -53,6 +67,10 @@ class Dap4Test : public testing::Test {
     hierarchy_->AddArray("/g/t", t, Array(Datatype::Integer(2, false), {3, 2}, t_));
     hierarchy_->AddArray("/z", Array(Datatype::Complex(8), {2}, Bytes<float>({1, 2, 3, 4})));
     hierarchy_->AddArray("/flag", Array(Datatype::Bool(), {2}, Bytes<int8_t>({0, 1})));
+    hierarchy_->AddArray("/text",
+                         Array(Datatype::String(), {2, 2},
+                               test::ElementStream({test::Counted("a"), test::Counted("bc"),
+                                                    test::Counted(""), test::Counted("d")})));
     hierarchy_->AddArray("/<8 ", Array(Datatype::Integer(1, false), {1}, "e"));
     hierarchy_->AddArray("/o", Array(Datatype::Opaque(3), {1}, "abc"));
     hierarchy_->AddArray(
@@ -117,6 +135,7 @@ TEST_F(Dap4Test, StructureHasGroupsDimensionsAndTypes) {
               HasSubstr("<Attribute name=\"ndlfs_name\" type=\"String\" value=\"&lt;8 \">"));
   EXPECT_THAT(dmr, Not(HasSubstr("name=\"gaps\"")));
   EXPECT_THAT(dmr, HasSubstr("/gaps: DAP 4 shows compounds of numbers without gaps only"));
+  EXPECT_THAT(dmr, HasSubstr("type=\"String\"><Value>{a: 1, b: 2.5}</Value>"));
   // A value of netCDF-C, and one of all others.
   EXPECT_THAT(dmr, HasSubstr("value=\"a&lt;&quot;b&quot;&#10;\\\"><Value>a&lt;&quot;b&quot;\n\\"
                              "</Value>"));
@@ -127,13 +146,14 @@ TEST_F(Dap4Test, DataHaveTheOrderOfTheStructure) {
   EXPECT_EQ(reply.dmr, Read("data.dmr") + "\r\n");
   EXPECT_THAT(reply.flags, testing::ElementsAre(12, 5));
   std::map<size_t, std::string> values;
-  for (const auto& [name, bytes] :
-       std::map<std::string, std::string>{{"\"x\"><Dim", x_},
-                                          {"<UInt16 name=\"t\"", t_},
-                                          {"\"z\"", Bytes<float>({1, 2, 3, 4})},
-                                          {"\"flag\"", Bytes<int8_t>({0, 1})},
-                                          {"\"o\"", "abc"},
-                                          {"<UInt8 name=\"_", "e"}}) {
+  for (const auto& [name, bytes] : std::map<std::string, std::string>{
+           {"\"x\"><Dim", x_},
+           {"<UInt16 name=\"t\"", t_},
+           {"\"z\"", Bytes<float>({1, 2, 3, 4})},
+           {"\"flag\"", Bytes<int8_t>({0, 1})},
+           {"\"o\"", "abc"},
+           {"<UInt8 name=\"_", "e"},
+           {"<String name=\"text\"", TextBytes({"a", "bc", "", "d"})}}) {
     const size_t place = reply.dmr.find(name);
     ASSERT_NE(place, std::string::npos) << name;
     values[place] = bytes;
@@ -154,6 +174,7 @@ TEST_F(Dap4Test, ConstraintsCutAndChecksumsFollow) {
   EXPECT_THAT(reply.dmr, Not(HasSubstr("\"z\"")));
   EXPECT_EQ(Ask("data[/g/t[][0]].dap").data, Bytes<uint16_t>({1, 3, 5}));
   EXPECT_EQ(Ask("data[/g/t].dap").data, t_);
+  EXPECT_EQ(Ask("data[/text[1][1];/text[0:1][1]].dap").data, TextBytes({"bc", "d"}));
 }
 
 TEST_F(Dap4Test, ChecksumsOfAnyPartAreRight) {
