@@ -159,8 +159,8 @@ class TiffTest(harness.SourceTestCase):
         for day in 3, 1, 2:
             self.put(f"2020010{day}.tif", tiff_files.image(SCENE + day, 10, **tiff_files.PLACE))
         document = os.path.join(self.source, "series.ndl.yaml")
-        files = [os.path.join(self.source, f"2020010{day}.tif") for day in (1, 2, 3)]
-        self.run_ok(harness.BINARY, "join", *files, "--along", "time", "-o", document)
+        pattern = os.path.join(self.source, "2020*.tif")  # which no shell has replaced
+        self.run_ok(harness.BINARY, "join", pattern, "--along", "time", "-o", document)
         with harness.Mount(self.source) as mounted:
             folder = mounted.join("series.ndl.yaml")
             np.testing.assert_array_equal(np.load(os.path.join(folder, "image", "data.npy")),

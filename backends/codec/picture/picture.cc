@@ -145,8 +145,8 @@ Result<void> CheckPictureType(const PictureForm& form, const model::Datatype& fo
                             form.type.keyword());
 }
 
-Result<void> DecodePicture(const PictureRule& rule, ConstByteSpan picture,
-                           const PictureForm& form, ByteSpan out) {
+Result<void> DecodePicture(const PictureRule& rule, [[maybe_unused]] ConstByteSpan picture,
+                           [[maybe_unused]] const PictureForm& form, ByteSpan out) {
   if (out.empty()) return {};
   switch (rule.kind) {
 #if NDLFS_WITH_JPEG

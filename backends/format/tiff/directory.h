@@ -18,6 +18,10 @@
 
 namespace ndlfs::backends::tiff {
 
+// So many directories of a file are read. A stack of this many pages takes some MB of memory;
+// and each may be a read of its own.
+inline constexpr size_t kMostDirectories = 200'000;
+
 // "StripOffsets", or "tag 12345".
 std::string NameOfTag(uint16_t tag);
 

@@ -12,8 +12,6 @@ namespace {
 
 using model::Result;
 
-// A stack of this many pages takes some MB of memory; and each may be a read of its own.
-constexpr size_t kMostDirectories = 200'000;
 constexpr size_t kMostPictures = 4096;
 constexpr uint64_t kMostLevels = 64;
 constexpr size_t kMostProblems = 16;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "backends/base/checked.h"
@@ -89,28 +90,46 @@ struct PageAndInfo {
   ValueInfo info;  // of the file
 };
 
+// Where the directories of a chain are, as far as it can be read.
+struct DirectoryList {
+  std::vector<uint64_t> positions;
+  uint64_t held_bytes() const { return sizeof(uint64_t) * positions.size(); }
+};
+
+Result<std::shared_ptr<const DirectoryList>> ListDirectories(
+    const std::shared_ptr<const Store>& store) {
+  NDLFS_TRY(auto reader, TiffReader::Open(store));
+  auto list = std::make_shared<DirectoryList>();
+  std::unordered_set<uint64_t> visited;
+  uint64_t at = reader.first_directory();
+  while (at != 0 && visited.insert(at).second && visited.size() <= kMostDirectories) {
+    auto directory = reader.ReadDirectory(at);
+    if (!directory && directory.error().is_transient()) {
+      return model::Propagate(std::move(directory).error());
+    }
+    if (!directory) break;
+    list->positions.push_back(at);
+    at = directory->next;
+  }
+  return list;
+}
+
 // Reads the page that `wanted` names in a file of its own.
 Result<PageAndInfo> FindPage(const std::shared_ptr<const Store>& store, const ImageForm& form,
-                             model::ByteOrder order, const PageChunks& wanted) {
-  NDLFS_TRY(auto reader, TiffReader::Open(store));
-  uint64_t at = reader.first_directory();
-  for (uint64_t n = 0;; ++n) {
-    // A chain that leads back is as long as anybody asks for.
-    if (at == 0) return Corrupt("there is no directory {}", wanted.directory);
-    NDLFS_TRY(const auto directory, reader.ReadDirectory(at));
-    if (n < wanted.directory) {
-      at = directory.next;
-      continue;
-    }
-    NDLFS_TRY(const auto page, ReadPage(reader, directory));
-    if (page.error) return model::Propagate(*page.error);
-    if (!(page.form == form) || reader.order() != order) {
-      return Corrupt("directory {} has another form than the first plane", wanted.directory);
-    }
-    const ValueInfo& info = reader.info();
-    return PageAndInfo{{{store, nullptr, info.size, order, info.generation}, page.chunks},
-                       info};
+                             model::ByteOrder order, const PageChunks& wanted,
+                             const DirectoryList& list) {
+  if (wanted.directory >= list.positions.size()) {
+    return Corrupt("there is no directory {}", wanted.directory);
   }
+  NDLFS_TRY(auto reader, TiffReader::Open(store));
+  NDLFS_TRY(const auto directory, reader.ReadDirectory(list.positions[wanted.directory]));
+  NDLFS_TRY(const auto page, ReadPage(reader, directory));
+  if (page.error) return model::Propagate(*page.error);
+  if (!(page.form == form) || reader.order() != order) {
+    return Corrupt("directory {} has another form than the first plane", wanted.directory);
+  }
+  const ValueInfo& info = reader.info();
+  return PageAndInfo{{{store, nullptr, info.size, order, info.generation}, page.chunks}, info};
 }
 
 class TiffSource final : public ArraySource {
@@ -136,8 +155,10 @@ class TiffSource final : public ArraySource {
   }
 
  private:
-  // Slots of an IndexCache: parts of this file, then of others, then pages of others.
+  // Slots of an IndexCache: parts of this file, then of others, then the directories of others,
+  // then their pages.
   static constexpr unsigned kFileShift = 48;
+  static constexpr uint64_t kListSlots = uint64_t{1} << 62;
   static constexpr uint64_t kPageSlots = uint64_t{1} << 63;
 
   Result<ChunkLocation> LocateIn(const TiffFile& file, const PageChunks& chunks, uint64_t chunk,
@@ -174,8 +195,11 @@ class TiffSource final : public ArraySource {
     using Found = std::shared_ptr<const FoundPage>;
     const PageChunks& wanted = stack_.pages[page];
     const auto& store = stack_.others[wanted.file - 1];
+    const auto list = [&] { return ListDirectories(store); };
     const auto load = [&]() -> Result<Found> {
-      NDLFS_TRY(auto found, FindPage(store, stack_.form, file_.order, wanted));
+      NDLFS_TRY(const auto directories,
+                indexes.GetOrLoad<DirectoryList>(id(), kListSlots | wanted.file, list));
+      NDLFS_TRY(auto found, FindPage(store, stack_.form, file_.order, wanted, *directories));
       NDLFS_RETURN_IF_ERROR(
           CheckLists(stack_.form, found.page.chunks, ChunksOfPage(spec_.grid, stack_)));
       NDLFS_RETURN_IF_ERROR(indexes.DidRead(store, "", found.info));

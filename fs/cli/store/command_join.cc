@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <glob.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -87,6 +88,24 @@ struct Place {
   std::vector<PartPlace> parts;
 };
 
+// The files that a pattern of the shell names, sorted; the text itself if there is such a file,
+// or if no file fits.
+std::vector<std::string> FilesOf(const std::string& store) {
+  std::error_code error;
+  const bool is_pattern = store.find_first_of("*?[") != store.npos &&
+                          !stdfs::exists(stdfs::symlink_status(store, error));
+  if (!is_pattern) return {store};
+  glob_t found{};
+  const int status = ::glob(store.c_str(), 0, nullptr, &found);
+  std::vector<std::string> files;
+  for (size_t i = 0; status == 0 && i < found.gl_pathc; ++i) {
+    files.emplace_back(found.gl_pathv[i]);
+  }
+  ::globfree(&found);
+  if (files.empty()) files.push_back(store);
+  return files;
+}
+
 // The folder that holds the document and all stores is the source.
 Result<Place> FindPlace(const JoinArguments& arguments) {
   std::error_code error;
@@ -98,10 +117,14 @@ Result<Place> FindPlace(const JoinArguments& arguments) {
   const stdfs::path document =
       absolute(arguments.output.empty() ? "join.ndl.yaml" : arguments.output);
   stdfs::path root = document.parent_path();
-  std::vector<stdfs::path> stores;
+  std::vector<std::string> names;
   for (const std::string& store : arguments.stores) {
     if (IsUrl(store)) return model::Unsupported("{}: join takes no URLs", ShownUrl(store));
-    stores.push_back(absolute(store));
+    for (std::string& name : FilesOf(store)) names.push_back(std::move(name));
+  }
+  std::vector<stdfs::path> stores;
+  for (const std::string& name : names) {
+    stores.push_back(absolute(name));
     const auto [in_root, unused] =
         std::mismatch(root.begin(), root.end(), stores.back().begin(), stores.back().end());
     stdfs::path common;

@@ -695,6 +695,17 @@ TEST_F(TiffTest, OtherFilesOfASetThatDoNotFitAreErrorsOfTheirPlanes) {
               HasSubstr("are not in the file"));
 }
 
+TEST_F(TiffTest, OtherFileWhoseDirectoriesLeadBackEnds) {
+  std::string other = FileOfSet("abcdef", "b.tif");
+  other.replace(other.size() - 4, 4, other.substr(4, 4));
+  source_->Put("b.tif", other);
+  std::string file = FileOfSet("123456", "b.tif");
+  const std::string_view first = "IFD=\"0\" FirstZ";
+  file.replace(file.find(first), first.size(), "IFD=\"9\" FirstZ");
+  Open(file);
+  EXPECT_THAT(ErrorOf("/image"), HasSubstr("b.tif: there is no directory 9"));
+}
+
 TEST_F(TiffTest, NamesOfOtherFilesAreNoPaths) {
   for (const char* name : {"../b.tif", "/b.tif", "..", "x\\b.tif"}) {
     Open(FileOfSet("123456", name));
