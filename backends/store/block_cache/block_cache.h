@@ -35,9 +35,9 @@ struct BlockCacheStats {
 // Keeps blocks of bytes in files of a directory, found by texts as keys. Several processes of
 // one user may share the directory, and a block survives all of them.
 //
-// Keeps whole files in the same way, and within the same capacity. Such a file has its bytes and
-// nothing else; the caller has to know what they should be, and may keep that in a block. No
-// file has the key of a block.
+// Keeps whole files in the same way, and within the same capacity. Such a file has its bytes
+// and nothing else; the caller has to know what they should be, and may keep that in a block.
+// No file has the key of a block.
 //
 // A block is complete or not there, because it is written under a temporary name and then
 // renamed. Each file has its whole key and a checksum. A file that does not fit them counts as
