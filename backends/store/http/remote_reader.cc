@@ -122,14 +122,14 @@ HttpRequest RemoteReader::ReadRequestFor(const std::string& path,
 }
 
 // Whether the server says that the file has changed, and still has the version that was asked
-// for: it does so for all versions. The versions of its answers are compared then.
+// for: it does so for all versions. The versions of its answers are compared then. A server
+// that has answered for a version once is not suspected.
 bool RemoteReader::RefusesItsVersion(const std::string& path, const ReadOptions& options,
                                      const HttpRequest& request,
                                      const HttpResponse& response) const {
-  const bool is_refusal =
-      options.if_match && !names_no_version_ &&
-      tree_->service().StateOf(request, response) == KeyState::kOtherVersion;
-  if (!is_refusal) return false;
+  if (!options.if_match || names_no_version_ || takes_versions_) return false;
+  if (response.is_success()) takes_versions_ = true;
+  if (tree_->service().StateOf(request, response) != KeyState::kOtherVersion) return false;
   const auto look = tree_->LookAgain({&path, 1}).front();
   const bool has_it =
       look && look->kind == Look::Kind::kFile && look->info.generation == *options.if_match;

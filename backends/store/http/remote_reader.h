@@ -78,6 +78,7 @@ class RemoteReader {
   const std::shared_ptr<const RemoteTree> tree_;
   // The server has refused the version that it has, and so reads name none.
   mutable std::atomic<bool> names_no_version_ = false;
+  mutable std::atomic<bool> takes_versions_ = false;  // it has answered a read that names one
   mutable model::Mutex mutex_;
   mutable model::BoundedMap<std::string, std::shared_ptr<const Bytes>> blocks_
       GUARDED_BY(mutex_);
