@@ -2,7 +2,7 @@
 //
 // Any bytes as a GRIB file: messages are found, described and grouped, and some are decoded.
 // What is behind the last 0xFE is a file beside it that says where messages are, and what they
-// are about.
+// are about. A message at the beginning also becomes a question about its name.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -12,6 +12,7 @@
 #include "backends/format/grib/grib.h"
 #include "backends/format/grib/header_check.h"
 #include "backends/format/grib/header_memory.h"
+#include "backends/format/grib/local_names.h"
 #include "backends/format/grib/plan.h"
 #include "backends/format/grib/sidecar.h"
 #include "backends/format/grib/sidecar_index.h"
@@ -48,6 +49,12 @@ void FuzzSidecar(std::string_view file, std::string_view text) {
   }
 }
 
+void FuzzQuestions(std::string_view file) {
+  const auto message = ParseGribMessage(AsBytes(file));
+  if (!message) return;
+  for (const GribField& field : message->fields) (void)MakeNameQuestion(*message, field);
+}
+
 }  // namespace
 }  // namespace ndlfs::backends::grib
 
@@ -55,6 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const size_t end = bytes.rfind('\xFE');
   ndlfs::backends::grib::FuzzSidecar(bytes.substr(0, end), bytes.substr(end + 1));
+  ndlfs::backends::grib::FuzzQuestions(bytes);
   const auto source = ndlfs::test::MemorySource::Make();
   source->Put("a.grib", bytes);
   const auto hierarchy = ndlfs::backends::GribFormat().Open(

@@ -326,7 +326,7 @@ def ncml_documents():
 def dmrpp_documents():
     """Documents of DMR++, and the data files that they are about, but for the signature."""
     def variable(kind, inside, dims='<Dim name="/x"/>'):
-        return f'<{kind} name="v">{dims}{inside}</{kind}>'
+        return f'<{kind} name="v">{dims}{inside}</{kind.split()[0]}>'
 
     def chunks(inside, attributes=""):
         return f'<dmrpp:chunks fillValue="-1" byteOrder="BE"{attributes}>{inside}</dmrpp:chunks>'
@@ -346,9 +346,13 @@ def dmrpp_documents():
                        + base64.b64encode(zlib.compress(b"cccccccc")).decode() + "</v></dmrpp:vlsa>", b""),
             ("String", '<dmrpp:FixedLengthStringArray string_length="2" pad="space_pad"/>'
                        + '<dmrpp:chunk offset="8" nBytes="8"/>', b"ab c d  "),
+            ("Structure", '<Byte name="b"/><Enum name="a" enum="/e"><Dim size="1"/></Enum>'
+                          + chunks(chunk(8, 16, 0, 0).replace(' chunkPositionInArray="[0]"', ""), ' structOffset="2 4"'), b"a" * 16),
+            ('Enum enum="/e"', chunks(extents + chunk(8, 8, 0, 0)), values),
             ("Float32", '<dmrpp:chunks fillValue="9.96921e+36"/>', b"")):
         text = dmrpp_writer.document(
-            ['<Dimension name="x" size="4"/>', '<Attribute name="a" type="Float32"><Value>1.5</Value><Value>2</Value></Attribute>',
+            ['<Dimension name="x" size="4"/>', '<Enumeration name="e" basetype="Int16"><EnumConst name="a" value="-1"/></Enumeration>',
+             '<Attribute name="a" type="Float32"><Value>1.5</Value><Value>2</Value></Attribute>',
              '<Group name="g">' + variable(kind, inside) + '<Attribute name="c" type="Container"/></Group>',
              variable(kind, inside)])
         yield text.encode() + b"\xfe" + data

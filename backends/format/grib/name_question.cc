@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kEnd = "7777";
 
+// `value` in `count` octets, at most 8.
 void Put(std::string& out, uint64_t value, size_t count) {
   for (size_t i = count; i > 0; --i) {
     out.push_back(static_cast<char>(value >> (8 * (i - 1)) & 0xff));
@@ -73,9 +74,9 @@ std::string ConstantData() {
   std::string sections;
   Put(sections, 21, 4);
   Put(sections, 5, 1);
-  Put(sections, 1, 4);   // values
-  Put(sections, 0, 2);   // template 5.0
-  Put(sections, 0, 10);  // reference, scales, bits
+  Put(sections, 1, 4);        // values
+  Put(sections, 0, 2);        // template 5.0
+  sections.append(10, '\0');  // reference, scales, bits
   Put(sections, 6, 4);
   Put(sections, 6, 1);
   Put(sections, 255, 1);
