@@ -12,9 +12,11 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <new>
 #include <utility>
 
 #include "backends/base/write_all.h"
+#include "backends/store/block_cache/block_cache.h"
 #include "backends/store/local/source_root.h"
 #include "backends/store/source_clock.h"
 
@@ -361,7 +363,10 @@ void DecodedCache::RunJobs() {
       job = std::move(jobs_.front());
       jobs_.pop_front();
     }
-    job();
+    try {
+      job();
+    } catch (const std::bad_alloc&) {  // the view is not kept
+    }
   }
 }
 

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "backends/base/unique_fd.h"
-#include "backends/store/block_cache/block_cache.h"
 #include "backends/store/caller.h"
 #include "backends/store/read_set.h"
 #include "backends/store/source.h"
@@ -24,6 +23,10 @@
 #include "fs/tree/tree_node.h"
 #include "model/error.h"
 #include "model/mutex.h"
+
+namespace ndlfs::backends {
+class BlockCache;
+}
 
 namespace ndlfs::fs {
 
@@ -34,13 +37,14 @@ namespace ndlfs::fs {
 // A *seal*, a block of the same directory, belongs to each kept file. It has the inode, the
 // size and the times of the file after its bytes were brought to the disk, checksums of its
 // bytes, and the files of the source that were read for it, with their versions. A kept file is
-// used only if two things hold:
+// used only while both of these hold:
 //
-// - Its inode and times are those of the seal. Otherwise somebody may have written to it. It is
-//   then read in the background, and gets a new seal if the checksums are right, else it is
-//   removed. Damage below the file system is found no more than in any other file of the disk.
-// - The files of the source have the versions of the seal. They are looked at again if the last
-//   look is older than --revalidate.
+// Its inode and times are those of the seal. Otherwise somebody may have written to it. It is
+// then read in the background, and gets a new seal if the checksums are right, else it is
+// removed. Damage below the file system is found no more than in any other file of the disk.
+//
+// The files of the source have the versions of the seal. They are looked at again when the last
+// look is older than --revalidate.
 //
 // Files that were written shortly before they were read, and versions that the source cannot
 // tell apart, are not kept: they might change without getting another version. Thread-safe.

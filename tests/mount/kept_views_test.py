@@ -271,7 +271,9 @@ class DamageTest(KeptCase):
         self.assert_mended()
 
     def test_file_is_deleted_while_it_is_open(self):
+        self.read_again()
         with self.keep() as mounted, open(mounted.join("a.zarr/data.raw"), "rb") as file:
+            self.assertEqual(self.counts(mounted)["opened"], 1)
             shutil.rmtree(self.kept)
             self.assertTrue(file.read() == self.values.tobytes())
             with open(mounted.join("a.zarr/data.raw"), "rb") as again:
