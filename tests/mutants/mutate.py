@@ -5,7 +5,7 @@ notice it. Those that survive are printed; each is a test that is missing, or a 
     tests/mutants/mutate.py BUILD SOURCE TEST... [--count N] [--seed N] [--jobs N]
 
 BUILD is a release build whose libraries are there. SOURCE is compiled alone, without optimization, and linked before the
-libraries with the tests, which are compiled once: cache/spill_space.cc tests/cache/spill_space_test.cc. A mutant that does not
+libraries with the tests, which are compiled once: cache/strided_copy.cc tests/cache/strided_copy_test.cc. A mutant that does not
 compile is none; one whose tests take ten times as long as usual is killed."""
 import argparse
 import concurrent.futures
