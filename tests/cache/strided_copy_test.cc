@@ -5,6 +5,8 @@
 
 #include <numeric>
 #include <random>
+#include <utility>
+#include <vector>
 
 namespace ndlfs::cache {
 namespace {
@@ -140,6 +142,39 @@ TEST(StridedReadTest, LargeRunsGoWhereTheyBelong) {
   };
   ASSERT_TRUE(ReadStrided(read_at, 0, to.data(), {{3, run, run + 10}}, run));
   EXPECT_EQ(sizes, (std::vector<size_t>{run, run, run}));
+}
+
+// The sizes of the reads that a box takes.
+std::vector<size_t> SizesOfReads(std::vector<CopyAxis> axes, size_t run) {
+  std::vector<std::byte> to(1 << 20);
+  std::vector<size_t> sizes;
+  const auto read_at = [&](uint64_t, std::span<std::byte> out) {
+    sizes.push_back(out.size());
+    return true;
+  };
+  EXPECT_TRUE(ReadStrided(read_at, 0, to.data(), std::move(axes), run));
+  return sizes;
+}
+
+TEST(StridedReadTest, NothingIsReadForAnEmptyBox) {
+  EXPECT_EQ(SizesOfReads({{0, 10, 10}}, 4), std::vector<size_t>());
+  EXPECT_EQ(SizesOfReads({{3, 10, 10}}, 0), std::vector<size_t>());
+}
+
+TEST(StridedReadTest, ASmallBoxIsReadInOnePieceWithWhatIsBetween) {
+  EXPECT_EQ(SizesOfReads({{4, 100, 8}, {4, 16, 8}}, 8),
+            std::vector<size_t>{3 * 100 + 3 * 16 + 8});
+}
+
+TEST(StridedReadTest, NoPieceIsLargerThanItsMemory) {
+  const auto sizes =
+      SizesOfReads({{8, 12'000, 10'000}}, 10'000);  // dense, but more than 64 KiB
+  ASSERT_GT(sizes.size(), 1U);
+  for (const size_t size : sizes) EXPECT_LE(size, 64U << 10);
+}
+
+TEST(StridedReadTest, ASparseBoxIsNotReadWithWhatIsBetween) {
+  EXPECT_EQ(SizesOfReads({{3, 10'000, 8}}, 8), (std::vector<size_t>{8, 8, 8}));
 }
 
 TEST(StridedReadTest, TheFirstFailureEndsIt) {
