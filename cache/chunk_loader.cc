@@ -526,7 +526,7 @@ Result<std::optional<uint64_t>> StoredSize(const backends::ArraySource& source,
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
   if (location.absent()) return uint64_t{0};
   if (location.inline_bytes) return location.inline_bytes->size();
-  if (location.generate) return std::nullopt;
+  if (location.generate && location.pieces.empty()) return std::nullopt;
   uint64_t total = 0;
   std::optional<uint64_t> available;
   for (const ByteRange& piece : location.pieces) {

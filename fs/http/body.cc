@@ -118,7 +118,9 @@ Result<Body::Block> Body::Read(const FileRange& range) const {
     try {
       const backends::RequestContext::Scope scope({.cancellation = cancellation_});
       block.bytes = backends::Bytes(size);
-      return file_->Read(range.offset, block.bytes.span());
+      NDLFS_TRY(const size_t read, file_->Read(range.offset, block.bytes.span()));
+      if (read == size) file_->Delivered(range.offset, block.bytes.span());
+      return read;
     } catch (const std::exception& exception) {
       return model::IoError(ENOMEM, exception.what());
     }

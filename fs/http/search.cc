@@ -80,13 +80,22 @@ class Searcher {
       if (folder.path.empty() && (*entry)->name == ".ndlfs") continue;
       std::vector<std::string> path = folder.path;
       path.push_back((*entry)->name);
-      if (S_ISDIR((*entry)->type)) {
+      if (S_ISDIR((*entry)->type) || IsFolder(folder, **entry)) {
         AddFolder(folder, std::move(path));
       } else if (Matches(path.back(), {})) {
         result_.hits.push_back({std::move(path), false, {}});
       }
     }
     return backends::CancellationScope::Check();
+  }
+
+  // For what only a look can tell: a file that may be a store.
+  static bool IsFolder(const Folder& outer, const DirectoryEntry& entry) {
+    if (entry.type != 0) return false;
+    const auto node = outer.node->Lookup(entry.name);
+    if (!node || (*node)->StatCost() != TreeNode::Cost::kNothing) return false;
+    const auto attributes = (*node)->StatWhenFound();
+    return attributes && IsDirectory(*attributes);
   }
 
   void AddFolder(const Folder& outer, std::vector<std::string> path) {

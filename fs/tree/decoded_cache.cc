@@ -35,6 +35,8 @@ constexpr uint64_t kMostSealBytes = uint64_t{256} << 20;
 constexpr size_t kMostWriters = 64;
 // Kept files whose last look is remembered.
 constexpr size_t kMostLookedAt = 1024;
+// Files of the source in a seal: each of them is looked at again.
+constexpr size_t kMostReads = 16'384;
 // A younger file may be written once more without getting another time, which is that of a
 // tick.
 constexpr std::chrono::milliseconds kLeastAge{100};
@@ -178,7 +180,8 @@ DecodedCache::~DecodedCache() {
   if (thread.joinable()) thread.join();
 }
 
-std::shared_ptr<const FileHandle> DecodedCache::Find(const std::string& key, uint64_t size) {
+std::shared_ptr<const FileHandle> DecodedCache::Find(const std::string& key, uint64_t size,
+                                                     cache::ChunkLedger& ledger) {
   if (size < kLeastSize) return nullptr;
   UniqueFd file = blocks_->FindFile(NameOfFile(key));
   if (!file) return nullptr;
@@ -194,7 +197,7 @@ std::shared_ptr<const FileHandle> DecodedCache::Find(const std::string& key, uin
     CheckLater(key, seal);
     return nullptr;
   }
-  if (!IsCurrent(key, *seal)) return nullptr;
+  if (!IsCurrent(key, *seal) || !NoteIn(*seal, ledger)) return nullptr;
   if (std::time(nullptr) - facts->mtime_ns / 1'000'000'000 > kUseHolds_s &&
       ::futimens(file.get(), nullptr) == 0 && (facts = FactsOfFile(file.get()))) {
     PutSeal(key, {*facts, seal->checksums, seal->reads});
@@ -245,6 +248,19 @@ bool DecodedCache::IsCurrent(const std::string& key, const Seal& seal) {
   return true;
 }
 
+bool DecodedCache::NoteIn(const Seal& seal, cache::ChunkLedger& ledger) const {
+  for (const auto& [path, version] : seal.reads) {
+    // The first that is there tells of all: they were noted together.
+    if (!version.empty() && ledger.Expect(root_, path).version) return !ledger.has_changed();
+    if (!version.empty()) break;
+  }
+  const uint64_t unnoted = ledger.unnoted_reads();
+  for (const auto& [path, version] : seal.reads) {
+    if (!ledger.Note(root_, path)) return false;
+  }
+  return ledger.unnoted_reads() == unnoted;
+}
+
 void DecodedCache::CheckLater(const std::string& key, SealPtr seal) {
   {
     const model::MutexLock lock(mutex_);
@@ -283,6 +299,7 @@ std::string DecodedCache::PathOf(const ReadSet::Read& read) const {
 
 std::optional<DecodedCache::Reads> DecodedCache::NoteReads(const AllReads& all) const {
   if (!IsOldEnough({.modified_ns = all.metadata_ns}, all.began_ns)) return std::nullopt;
+  if (all.reads.size() > kMostReads) return std::nullopt;
   Reads noted;
   std::vector<std::string> paths;
   for (const ReadSet::Read& read : all.reads) {

@@ -19,6 +19,7 @@
 #include "backends/store/caller.h"
 #include "backends/store/read_set.h"
 #include "backends/store/source.h"
+#include "cache/chunk_ledger.h"
 #include "fs/tree/freshness.h"
 #include "fs/tree/tree_node.h"
 #include "model/error.h"
@@ -68,8 +69,10 @@ class DecodedCache {
 
   // The kept file of a view of `size` bytes, open for reading; null if there is none that can
   // be used. `key` tells what the view is, and the versions of everything but its chunks. Looks
-  // at the source as the current caller.
-  std::shared_ptr<const FileHandle> Find(const std::string& key, uint64_t size);
+  // at the source as the current caller. `ledger`, of the array that the view shows or of one
+  // in its group, notes the files of the source, so that their change is one of the array.
+  std::shared_ptr<const FileHandle> Find(const std::string& key, uint64_t size,
+                                         cache::ChunkLedger& ledger);
 
   // All reads of the source that a view was made of.
   struct AllReads {
@@ -114,6 +117,8 @@ class DecodedCache {
   void Remove(const std::string& key);
   // Whether the source still has the versions of the seal.
   bool IsCurrent(const std::string& key, const Seal& seal) EXCLUDES(mutex_);
+  // False if a change is noticed, or the files cannot be noted.
+  bool NoteIn(const Seal& seal, cache::ChunkLedger& ledger) const;
   // Reads a file whose times are not those of its seal.
   void CheckLater(const std::string& key, SealPtr seal) EXCLUDES(mutex_);
   void Check(const std::string& key, const Seal& seal);

@@ -191,7 +191,9 @@ class ViewFile final : public TreeNode {
     const auto key = context_.decoded ? IdentityOf(*store, *found.entity, *found.made, below_)
                                       : std::nullopt;
     if (key) {
-      if (auto kept = context_.decoded->Find(*key, size)) return kept;
+      const auto ledger = LedgerOf(*store, *found.entity, *found.made);
+      auto kept = ledger ? context_.decoded->Find(*key, size, *ledger) : nullptr;
+      if (kept) return kept;
       writer =
           context_.decoded->Write(*key, size, FindReadsOf(store, found.entity, found.made));
     }

@@ -60,6 +60,17 @@ std::optional<std::string> IdentityOf(MountedStore& store, const Entity& entity,
   return fmt::format("{:016x}{:016x} {}", hash.high64, hash.low64, made.name);
 }
 
+std::shared_ptr<cache::ChunkLedger> LedgerOf(MountedStore& store, const Entity& entity,
+                                             const EntityView& made) {
+  if (entity.ledger != nullptr) return entity.ledger;
+  const auto arrays = made.objects.ArraysNow(store);
+  if (!arrays) return nullptr;
+  for (const EntityPtr& array : *arrays) {
+    if (array->ledger != nullptr) return array->ledger;
+  }
+  return nullptr;
+}
+
 DecodedCache::FindReads FindReadsOf(std::shared_ptr<MountedStore> store, EntityPtr entity,
                                     EntityViewPtr made) {
   return [store = std::move(store), entity = std::move(entity),

@@ -18,6 +18,11 @@ namespace ndlfs::fs {
 std::optional<std::string> IdentityOf(MountedStore& store, const Entity& entity,
                                       const EntityView& made, const std::string& below);
 
+// The ledger that notices a change of what the view was made of: that of its array, or of one
+// array of its group. Null if there is none.
+std::shared_ptr<cache::ChunkLedger> LedgerOf(MountedStore& store, const Entity& entity,
+                                             const EntityView& made);
+
 // What DecodedCache asks when the view `made` of `entity` has been read to its end.
 DecodedCache::FindReads FindReadsOf(std::shared_ptr<MountedStore> store, EntityPtr entity,
                                     EntityViewPtr made);

@@ -266,7 +266,12 @@ class CutGroup final : public GroupInput {
   Result<GroupChild> Load(std::string_view name) const override {
     NDLFS_TRY(GroupChild child, whole_.Load(name));
     if (!child.array || child.array->reader == nullptr) return child;
-    NDLFS_TRY(child.array, cuts_.Cut(std::string(name), *child.array));
+    auto cut = cuts_.Cut(std::string(name), *child.array);
+    // The array is there, so its name is told where it is left out.
+    if (!cut && cut.error().code() == model::ErrorCode::kNotFound) {
+      return model::Unsupported("{}", cut.error().message());
+    }
+    NDLFS_TRY(child.array, std::move(cut));
     child.node = child.array->node;
     return child;
   }

@@ -88,7 +88,8 @@ CodecResult MakeImagecodecsJpegXl(const CodecConfig& config) {
 
 CodecResult MakeImagecodecsLerc(const CodecConfig& config) {
   NDLFS_RETURN_IF_ERROR(RefuseMembers(config, {"planar", "compression"}));
-  return MakePicture(config, {.kind = PictureKind::kLerc});
+  // The library puts the bands of a picture one after the other.
+  return MakePicture(config, {.kind = PictureKind::kLerc, .has_bands = false});
 }
 
 CodecResult MakeImagecodecsWebp(const CodecConfig& config) {

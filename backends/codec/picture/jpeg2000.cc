@@ -113,16 +113,13 @@ class J2kHeaders {
     const bool has_precincts = (in_.U8(at + 2) & 1) != 0;
     const uint64_t layers = in_.U16(at + 4), levels = in_.U8(at + 7);
     if (levels > 32) return model::Corrupt("a JPEG 2000 picture of {} levels", levels);
-    const auto pixels = CheckedMultiply(header_.size.width, header_.size.height);
-    if (!pixels) return model::Limit("a JPEG 2000 picture that is too large");
-    uint64_t precincts = 1;  // at the finest level, which has most
-    if (has_precincts) {
-      unsigned least = 32;
-      for (uint64_t level = 0; level <= levels; ++level) {
-        const unsigned size = in_.U8(at + 12 + level);
-        least = std::min(least, (size & 15) + (size >> 4));
-      }
-      precincts += *pixels >> least;
+    // As if each level were the finest one, which has most.
+    uint64_t precincts = 0;
+    for (uint64_t level = 0; level <= levels; ++level) {
+      const unsigned size = has_precincts ? in_.U8(at + 12 + level) : 0xff;
+      const uint64_t across = (header_.size.width >> (size & 15)) + 1;
+      const uint64_t down = (header_.size.height >> (size >> 4)) + 1;
+      precincts = std::max(precincts, CheckedMultiply(across, down).value_or(UINT64_MAX));
     }
     const auto all = CheckedMultiply(precincts, (levels + 1) * header_.size.samples);
     if (all && *all <= kMaxPrecincts && layers * *all <= kMaxPackets) return {};
@@ -134,15 +131,17 @@ class J2kHeaders {
   model::Result<void> CheckTiles(size_t at) {
     while (at + 12 <= data_.size() && in_.U16(at) == kTileMarker) {
       const uint64_t part = in_.U32(at + 6);
+      if (part != 0 && part < 14) return model::Corrupt("a part of a tile of {} bytes", part);
+      // A part of 0 goes to the end.
+      const size_t end = part == 0 ? data_.size() : std::min<uint64_t>(data_.size(), at + part);
       size_t header = at + 12;
-      while (header + 3 <= data_.size() && in_.U16(header) != kDataMarker) {
+      while (header + 3 <= end && in_.U16(header) != kDataMarker) {
         const size_t length = in_.U16(header + 2);
         if (length < 2) return model::Corrupt("a marker of {} bytes", length);
         NDLFS_RETURN_IF_ERROR(CheckMarker(in_.U16(header), header + 2));
         header += 2 + length;
       }
-      if (part == 0) return {};  // goes to the end
-      if (part < 14) return model::Corrupt("a part of a tile of {} bytes", part);
+      if (part == 0) return {};
       at += part;
     }
     return {};

@@ -91,6 +91,9 @@ model::Result<void> DecodeLerc(const PictureRule& rule, ConstByteSpan picture,
     return model::Unsupported("a LERC picture of {} bands of {} samples", info.bands,
                               info.depth);
   }
+  if (info.bands > 1 && !rule.has_bands) {
+    return model::Unsupported("a LERC picture of {} bands", info.bands);
+  }
   const uint64_t stored = uint64_t{info.depth} * info.bands;
   const bool is_float = info.type >= 6;
   const bool has_alpha = rule.has_masks && info.type == 1 && info.bands == 1 && form.samples &&

@@ -32,6 +32,9 @@ struct PictureRule {
   // Of LERC: pixels without a value become NaN (floats), or an extra last sample of 0 (uint8).
   // Otherwise such pictures are refused.
   bool has_masks = false;
+  // Of LERC: bands of a picture are samples of its pixels. Otherwise pictures with more than
+  // one are refused.
+  bool has_bands = true;
 };
 
 // The picture that is expected.

@@ -50,7 +50,9 @@ Names& AllNames() {
 
 // What libeccodes says, or nothing if it means that it does not know.
 std::string Meant(std::string_view text) {
-  const bool is_known = text != "unknown" && text != "~" && model::IsUtf8(text);
+  // No names of files: they come from a process that is not trusted.
+  const bool is_name = text != "." && text != ".." && text.find('\x7f') == text.npos;
+  const bool is_known = is_name && text != "unknown" && text != "~" && model::IsUtf8(text);
   return is_known ? std::string(text) : std::string();
 }
 

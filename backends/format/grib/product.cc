@@ -478,8 +478,12 @@ Product DescribeProduct(const GribMessage& message, const GribField& field) {
     DescribeEdition2(message, field, product);
   }
   if (AsksForName(product.parameter)) {
-    product.parameter.question =
-        std::make_shared<const std::string>(MakeNameQuestion(message, field));
+    // Thousands of different ones are kept. Local sections of services have some hundred bytes.
+    constexpr size_t kLongest = 4096;
+    std::string question = MakeNameQuestion(message, field);
+    if (question.size() <= kLongest) {
+      product.parameter.question = std::make_shared<const std::string>(std::move(question));
+    }
   }
   return product;
 }
