@@ -160,6 +160,33 @@ class ChangesTest(KeptCase):
         new[3 * 64:4 * 64] = 0
         self.see(new, opened=0)
 
+    def test_chunk_that_changes_after_its_view_was_read_from_a_kept_file(self):
+        """The mount has decoded nothing: only the kept file tells which chunks the view is made of."""
+        for store, prefix in (("a.zarr", ()), ("b.zarr", WITHOUT)):
+            with self.subTest(prefix):
+                self.change_a_chunk(store, prefix)
+
+    def change_a_chunk(self, store, prefix):
+        values = write_array(self.path(store, "x"), 1)
+        harness.write(self.path(store, ".zgroup"), '{"zarr_format": 2}')
+        self.settle()
+        names = (f"{store}/x/data.raw", f"{store}/x/data.npy", f"{store}/data.nc")
+        with self.keep() as mounted:
+            for name in names:
+                harness.read(mounted.join(name))
+            self.wait_for(mounted, written=3)
+        with self.keep("--revalidate", "0.1", prefix=prefix) as mounted:
+            before = [harness.read(mounted.join(name)) for name in names]
+            self.wait_for(mounted, opened=3)
+            values[64:128] ^= 1
+            with open(mounted.join(names[0]), "rb") as held:
+                harness.write(self.path(store, "x/1.0"), zlib.compress(values[64:128].tobytes(), 1))
+                time.sleep(0.3)
+                self.assertTrue(harness.read(mounted.join(names[0])) == values.tobytes())
+                self.assertTrue(held.read() == before[0], "an open file stays what it was")
+            np.testing.assert_array_equal(np.load(mounted.join(names[1])), values)
+            self.assertNotEqual(harness.read(mounted.join(names[2])), before[2])
+
     def test_metadata_of_a_part_that_changed_are_shown(self):
         harness.write(self.path("g.zarr/.zgroup"), '{"zarr_format": 2}')
         for name in ("x", "y"):
