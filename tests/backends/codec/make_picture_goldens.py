@@ -55,7 +55,7 @@ def of_lerc(name, elements, mask=None, error=0.0, is_expected=None):
     size = ctypes.c_uint()
     elements = np.ascontiguousarray(elements)
     valid = None if mask is None else mask.astype("u1").tobytes()
-    status = library.lerc_encode(elements.tobytes(), kinds[elements.dtype.str], elements.shape[-1], W, H, 1,
+    status = library.lerc_encodeForVersion(elements.tobytes(), 5, kinds[elements.dtype.str], elements.shape[-1], W, H, 1,
                                  0 if mask is None else 1, valid, ctypes.c_double(error), out, len(out),
                                  ctypes.byref(size))
     assert status == 0, status
