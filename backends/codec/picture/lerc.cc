@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 #include "backends/base/checked.h"
@@ -52,6 +53,21 @@ Bytes WithMask(ConstByteSpan pixels, size_t samples, ConstByteSpan mask) {
 }
 
 // Puts the samples of pixels together that are stored band by band.
+// Whether a part of a picture may be of version 6. That compresses floats in a way for which
+// the library ends the process if the bytes are damaged.
+bool HasVersion6(ConstByteSpan picture) {
+  constexpr std::string_view kBegin = "Lerc2 ";
+  const std::string_view text = AsText(picture);
+  for (size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin, at + 1)) {
+    const std::string_view version = text.substr(at + kBegin.size(), 4);
+    if (version.size() < 4 || version.substr(1) != std::string_view("\0\0\0", 3) ||
+        version[0] < 1 || version[0] > 5) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Bytes Interleaved(ConstByteSpan bands, size_t count, size_t size) {
   Bytes made(bands.size());
   const size_t pixels = bands.size() / size / count;
@@ -90,6 +106,9 @@ model::Result<void> DecodeLerc(const PictureRule& rule, ConstByteSpan picture,
   if (info.depth == 0 || info.bands == 0 || (info.depth > 1 && info.bands > 1)) {
     return model::Unsupported("a LERC picture of {} bands of {} samples", info.bands,
                               info.depth);
+  }
+  if (info.type >= 6 && HasVersion6(picture)) {
+    return model::Unsupported("floats of LERC 2.6");
   }
   if (info.bands > 1 && !rule.has_bands) {
     return model::Unsupported("a LERC picture of {} bands", info.bands);
