@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "backends/codec/low_bit_reader.h"
+#include "backends/codec/stream/low_bit_reader.h"
 
 namespace ndlfs::backends::parquet {
 namespace {

@@ -12,8 +12,8 @@
 #include <optional>
 #include <utility>
 
-#include "backends/codec/deflate.h"
-#include "backends/codec/zstd_context.h"
+#include "backends/codec/stream/deflate.h"
+#include "backends/codec/stream/zstd_context.h"
 #include "backends/parquet/thrift.h"
 
 namespace ndlfs::backends::parquet {

@@ -10,8 +10,8 @@
 
 #include "backends/store/block_cache/block_cache.h"
 #include "fs/serve/logging.h"
-#include "fs/tree/decoded_cache.h"
-#include "fs/tree/document.h"
+#include "fs/tree/store/document.h"
+#include "fs/tree/view/decoded_cache.h"
 
 namespace ndlfs::fs {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "backends/base/json.h"
 #include "backends/store/block_cache/block_cache.h"
-#include "fs/tree/decoded_cache.h"
+#include "fs/tree/view/decoded_cache.h"
 
 namespace ndlfs::fs {
 namespace {

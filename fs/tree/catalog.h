@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "fs/tree/mounted_store.h"
 #include "fs/tree/plain_files.h"
+#include "fs/tree/store/mounted_store.h"
 #include "model/mutex.h"
 #include "model/string_hash.h"
 #include "model/weak_map.h"

@@ -12,10 +12,10 @@
 #include "cache/prefetcher.h"
 #include "cache/spill_space.h"
 #include "fs/tree/catalog.h"
-#include "fs/tree/document_cache.h"
-#include "fs/tree/mounted_store.h"
 #include "fs/tree/problem_log.h"
-#include "fs/tree/whole_files.h"
+#include "fs/tree/store/document_cache.h"
+#include "fs/tree/store/mounted_store.h"
+#include "fs/tree/view/whole_files.h"
 
 namespace ndlfs::fs {
 

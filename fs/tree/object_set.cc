@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "fs/tree/later_elements.h"
-#include "fs/tree/mounted_store.h"
 #include "fs/tree/path_hash.h"
+#include "fs/tree/store/mounted_store.h"
+#include "fs/tree/view/later_elements.h"
 
 namespace ndlfs::fs {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "backends/format/hierarchy.h"
 #include "backends/store/permissions.h"
-#include "fs/tree/freshness.h"
+#include "fs/tree/store/freshness.h"
 #include "model/error.h"
 #include "model/mutex.h"
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "backends/store/caller.h"
-#include "fs/tree/folder_page.h"
 #include "fs/tree/store_tree.h"
-#include "fs/tree/whole_files.h"
+#include "fs/tree/view/folder_page.h"
+#include "fs/tree/view/whole_files.h"
 #include "model/secret_hash.h"
 
 namespace ndlfs::fs {

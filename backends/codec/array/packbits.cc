@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "backends/codec/factories.h"
-#include "backends/codec/low_bit_reader.h"
 #include "backends/codec/number_type.h"
+#include "backends/codec/stream/low_bit_reader.h"
 
 namespace ndlfs::backends {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "backends/codec/factories.h"
 #include "backends/codec/number_type.h"
-#include "backends/codec/pco_stream.h"
+#include "backends/codec/stream/pco_stream.h"
 
 namespace ndlfs::backends {
 namespace {

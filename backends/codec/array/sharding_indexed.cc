@@ -12,7 +12,7 @@
 #include "backends/base/checked.h"
 #include "backends/base/element_stream.h"
 #include "backends/codec/factories.h"
-#include "backends/codec/shard_layout.h"
+#include "backends/codec/stream/shard_layout.h"
 
 namespace ndlfs::backends {
 namespace {

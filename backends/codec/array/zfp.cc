@@ -13,7 +13,7 @@
 #include "backends/codec/factories.h"
 #include "backends/codec/hdf5_config.h"
 #include "backends/codec/number_type.h"
-#include "backends/codec/zfp_stream.h"
+#include "backends/codec/stream/zfp_stream.h"
 
 namespace ndlfs::backends {
 namespace {

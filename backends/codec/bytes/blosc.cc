@@ -13,9 +13,9 @@
 #include <cstring>
 #include <utility>
 
-#include "backends/codec/blosc_blocks.h"
 #include "backends/codec/factories.h"
 #include "backends/codec/little_endian.h"
+#include "backends/codec/stream/blosc_blocks.h"
 
 namespace ndlfs::backends {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "backends/base/checked.h"
-#include "backends/codec/blosc2_chunk.h"
-#include "backends/codec/blosc2_frame.h"
 #include "backends/codec/factories.h"
 #include "backends/codec/little_endian.h"
+#include "backends/codec/stream/blosc2_chunk.h"
+#include "backends/codec/stream/blosc2_frame.h"
 
 namespace ndlfs::backends {
 namespace {

@@ -3,8 +3,8 @@
 // gzip files (RFC 1952) with one or several members: Zarr v3 and numcodecs "gzip".
 #include <algorithm>
 
-#include "backends/codec/deflate.h"
 #include "backends/codec/factories.h"
+#include "backends/codec/stream/deflate.h"
 
 namespace ndlfs::backends {
 namespace {

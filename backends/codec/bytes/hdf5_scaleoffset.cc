@@ -11,8 +11,8 @@
 #include "backends/codec/byte_swap.h"
 #include "backends/codec/factories.h"
 #include "backends/codec/hdf5_config.h"
-#include "backends/codec/high_bit_reader.h"
 #include "backends/codec/little_endian.h"
+#include "backends/codec/stream/high_bit_reader.h"
 
 namespace ndlfs::backends {
 namespace {

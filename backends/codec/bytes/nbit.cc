@@ -14,8 +14,8 @@
 
 #include "backends/codec/factories.h"
 #include "backends/codec/hdf5_config.h"
-#include "backends/codec/high_bit_reader.h"
 #include "backends/codec/stored.h"
+#include "backends/codec/stream/high_bit_reader.h"
 
 namespace ndlfs::backends {
 namespace {

@@ -18,7 +18,7 @@
 #include "backends/codec/factories.h"
 #include "backends/codec/hdf5_config.h"
 #include "backends/codec/little_endian.h"
-#include "backends/codec/zstd_context.h"
+#include "backends/codec/stream/zstd_context.h"
 
 namespace ndlfs::backends {
 namespace {

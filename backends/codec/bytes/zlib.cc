@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // One zlib stream (RFC 1950): numcodecs "zlib", HDF5 filter 1 (deflate).
-#include "backends/codec/deflate.h"
 #include "backends/codec/factories.h"
+#include "backends/codec/stream/deflate.h"
 
 namespace ndlfs::backends {
 namespace {

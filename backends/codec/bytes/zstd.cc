@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "backends/codec/factories.h"
-#include "backends/codec/zstd_context.h"
+#include "backends/codec/stream/zstd_context.h"
 
 namespace ndlfs::backends {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "backends/codec/zstd_context.h"
+#include "backends/codec/stream/zstd_context.h"
 #include "backends/format/icechunk/metadata_file.h"
 
 namespace ndlfs::backends::icechunk {

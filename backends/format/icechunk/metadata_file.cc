@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/codec/zstd_context.h"
+#include "backends/codec/stream/zstd_context.h"
 
 namespace ndlfs::backends::icechunk {
 namespace {

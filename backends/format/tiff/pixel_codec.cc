@@ -11,9 +11,9 @@
 
 #include "backends/base/checked.h"
 #include "backends/codec/byte_swap.h"
-#include "backends/codec/high_bit_reader.h"
 #include "backends/codec/little_endian.h"
 #include "backends/codec/predictor.h"
+#include "backends/codec/stream/high_bit_reader.h"
 
 namespace ndlfs::backends::tiff {
 namespace {

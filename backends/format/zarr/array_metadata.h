@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/base/json.h"
-#include "backends/codec/shard_layout.h"
+#include "backends/codec/stream/shard_layout.h"
 #include "backends/format/array_source.h"
 #include "backends/format/zarr/chunk_key.h"
 #include "model/entities.h"

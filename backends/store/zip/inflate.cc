@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "backends/codec/codec.h"
-#include "backends/codec/deflate.h"
+#include "backends/codec/stream/deflate.h"
 
 namespace ndlfs::backends {
 namespace {

@@ -20,7 +20,7 @@
 #include "fs/cli/store/store_argument.h"
 #include "fs/cli/store/store_walk.h"
 #include "fs/serve/open_source.h"
-#include "fs/tree/document.h"
+#include "fs/tree/store/document.h"
 
 namespace ndlfs::fs {
 namespace {

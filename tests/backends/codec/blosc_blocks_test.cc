@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Containers that c-blosc makes, decoded without it.
-#include "backends/codec/blosc_blocks.h"
+#include "backends/codec/stream/blosc_blocks.h"
 
 #include <blosc.h>
 #include <fmt/format.h>

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "fs/tree/control_tree.h"
-#include "fs/tree/document.h"
 #include "fs/tree/mount_context.h"
 #include "fs/tree/source_tree.h"
+#include "fs/tree/store/document.h"
 #include "model/path_name.h"
 #include "tests/support/format_examples.h"
 #include "tests/support/memory_source.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "fs/tree/document.h"
+#include "fs/tree/store/document.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "fs/tree/kept_views.h"
+#include "fs/tree/store/kept_views.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "fs/tree/large_document_turn.h"
+#include "fs/tree/store/large_document_turn.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "fs/tree/read_failures.h"
+#include "fs/tree/view/read_failures.h"
 
 #include <gtest/gtest.h>
 

@@ -18,7 +18,7 @@
 #include "backends/store/local/local_source.h"
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
-#include "fs/tree/document.h"
+#include "fs/tree/store/document.h"
 #include "model/ndl/ndl_reader.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"

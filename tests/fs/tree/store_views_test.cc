@@ -2,7 +2,7 @@
 //
 // Views in the tree: aliases, what listings show, and files that are made of a
 // whole group.
-#include "fs/tree/store_views.h"
+#include "fs/tree/store/store_views.h"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // `.versions` in the folders of stores that have versions.
-#include "fs/tree/versions_folder.h"
+#include "fs/tree/store/versions_folder.h"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Views that are small trees, as the mount shows them.
-#include "fs/tree/view_folder.h"
+#include "fs/tree/view/view_folder.h"
 
 #include <gmock/gmock.h>
 

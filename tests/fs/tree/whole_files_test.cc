@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "fs/tree/whole_files.h"
+#include "fs/tree/view/whole_files.h"
 
 #include <gmock/gmock.h>
 

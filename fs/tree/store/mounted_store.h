@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+//
+// One store of the source, as the mount shows it. The store is opened when a program looks
+// inside. When the last look is no longer fresh, ndlfs looks at it again, and opens it again if
+// it has changed.
+//
+// An *entity* is one version of an object of the store (group, ndarray, dimension coordinate).
+// When the metadata of an array change, or a chunk that was read changes, a new entity replaces
+// the old one, with a new source, reader and ledger. Open files keep the old entity. So one
+// entry of the chunk cache never has bytes of two versions, and neither has one inode.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/detection.h"
+#include "backends/format/hierarchy.h"
+#include "backends/format/versioned.h"
+#include "backends/store/caller.h"
+#include "backends/store/permissions.h"
+#include "backends/store/source.h"
+#include "cache/array_reader.h"
+#include "cache/chunk_cache.h"
+#include "cache/chunk_ledger.h"
+#include "fs/tree/problem_log.h"
+#include "fs/tree/store/freshness.h"
+#include "fs/tree/store/kept_views.h"
+#include "fs/tree/tree_node.h"
+#include "fs/tree/view/read_failures.h"
+#include "fs/view/all_views.h"
+#include "model/error.h"
+#include "model/mutex.h"
+#include "model/recently_used.h"
+#include "model/string_hash.h"
+#include "model/weak_map.h"
+
+namespace ndlfs::fs {
+
+using HierarchyPtr = std::shared_ptr<const backends::Hierarchy>;
+
+// Immutable, except for results of reads: views, failures, the digest.
+class Entity {
+ public:
+  explicit Entity(cache::ChunkCache& cache) : cache_(cache) {}
+  ~Entity();
+  Entity(const Entity&) = delete;
+  Entity& operator=(const Entity&) = delete;
+
+  bool is_group() const { return node != nullptr && node->is_group(); }
+  bool is_array() const { return node != nullptr && !node->is_group(); }
+  // The text of `error.txt`; empty if there is none.
+  std::string ErrorText() const { return problems + failures_->Text(); }
+  // Notes, for `error.txt`, that a read of the file `name` has failed. Ignores transient
+  // failures, which have nothing to do with the array.
+  void NoteFailure(const std::string& name, const model::Error& error) const;
+  // Gives an array its ledger. From now on `kept` has its failures under `name` when it leaves
+  // memory. `continues`: it has those, and the ledger, that are kept there already.
+  void BeginLedger(KeptFailures& kept, std::string name, bool continues);
+
+  // The text of the digest of the elements, if it was computed before.
+  std::optional<std::string> KnownDigest() const EXCLUDES(digest_mutex_) {
+    const model::MutexLock lock(digest_mutex_);
+    return digest_;
+  }
+  void KeepDigest(std::string digest) const EXCLUDES(digest_mutex_) {
+    const model::MutexLock lock(digest_mutex_);
+    digest_ = std::move(digest);
+  }
+
+  std::string path;         // NDL path name
+  uint64_t generation = 0;  // no other entity in this process has it
+  uint64_t version = 0;     // of the metadata
+  std::weak_ptr<const backends::Hierarchy> loaded_from;
+  // Null if the object cannot be loaded; `problems` then has the reason.
+  std::shared_ptr<const backends::Node> node;
+  std::string problems;       // the known problems, one a line; empty if there are none
+  bool is_transient = false;  // the system refused something; a later look may get it
+  bool is_denied = false;     // on a mount for others: the caller may not read the metadata
+  // Null except for arrays that have data.
+  std::shared_ptr<cache::ChunkLedger> ledger;
+  std::shared_ptr<const cache::ArrayReader> reader;
+  const std::unique_ptr<KeptViews> views = std::make_unique<KeptViews>();
+  // Modification times, in nanoseconds since 1970: the newest of the metadata
+  // and of the chunks that were found changed, and the newest of these chunks
+  // alone.
+  int64_t mtime_ns = 0;
+  int64_t data_mtime_ns = 0;
+  // Its weight in StoreServices::entities in bytes, without its views.
+  uint64_t held_bytes = 0;
+  // The permissions that its files show: those of its metadata in the source.
+  backends::Permissions permissions;
+
+ private:
+  cache::ChunkCache& cache_;
+  // What has failed when it was read.
+  std::shared_ptr<ReadFailures> failures_ = std::make_shared<ReadFailures>();
+  KeptFailures* kept_failures_ = nullptr;  // null: not kept
+  std::string kept_name_;
+  mutable model::Mutex digest_mutex_;
+  mutable std::optional<std::string> digest_ GUARDED_BY(digest_mutex_);
+};
+using EntityPtr = std::shared_ptr<const Entity>;
+
+// Which version of its store a MountedStore shows: that of StoreServices::open_options, or, if
+// `ref` is not empty, this one.
+struct StoreVersion {
+  std::string ref = {};     // as OpenOptions::ref
+  std::string folder = {};  // its place in the folder of the store: ".versions/tags/v1"
+  bool is_fixed = false;    // always leads to the same contents
+};
+
+class MountedStore;
+
+// The state that all stores of a mount share. Must outlive them.
+struct StoreServices {
+  std::shared_ptr<const backends::Source> source;
+  Freshness freshness;
+  cache::ChunkCache& cache;
+  ProblemLog& problems;
+  backends::OpenOptions open_options;
+
+  // Looks for a store at a path of the source; tests have formats of their own.
+  std::function<backends::FileLook(const std::string& path, bool is_directory)> detect;
+  // The detection that `detect` uses.
+  backends::Detection detection = backends::Detection::kContent;
+
+  // Opened stores and entities that stay in memory although nobody uses them. When an entity is
+  // dropped, the page cache of its files is lost. The limits are in bytes, because there may be
+  // a hundred stores with the metadata of a million arrays each, or a thousand arrays with
+  // attributes of 40 MiB.
+  static constexpr uint64_t kOpenedBytes = uint64_t{32} << 20;
+  static constexpr uint64_t kEntityBytes = uint64_t{16} << 20;
+  model::RecentlyUsed<MountedStore> opened{kOpenedBytes};
+  model::RecentlyUsed<const Entity> entities{kEntityBytes};
+  // The listings that open directories read from.
+  using Listing = std::vector<DirectoryEntry>;
+  model::RecentlyUsed<const Listing> listings{uint64_t{16} << 20};
+  std::atomic<uint64_t> last_generation{0};
+  KeptFailures failures{};
+  // Set before the mount is used.
+  ScanLimits scan{};
+  ListedViews listed_views{};
+  // The absolute path of the mount point; and the store of the source, if the mount shows only
+  // that one.
+  std::string mount_point = {};
+  std::string only_store = {};
+  // Tests have views of their own.
+  const ArrayViewProvider* array_views = &ArrayViews();
+  const GroupViewProvider* group_views = &GroupViews();
+};
+
+// The `detect` of a real mount.
+std::function<backends::FileLook(const std::string&, bool)> DetectIn(
+    std::shared_ptr<const backends::Source> source, backends::Detection detection);
+
+// Thread-safe. While it reads from the source, it holds no lock that a reader of another store,
+// or of an open file, needs.
+//
+// On a mount for other users, this is the store as one caller sees it
+// (backends/store/caller.h). It reads everything as that caller, and shows it to no other
+// caller.
+class MountedStore : public std::enable_shared_from_this<MountedStore> {
+ public:
+  // `status` is that of the file or directory at `path`; its format has just
+  // been detected. Opens nothing.
+  MountedStore(StoreServices& services, std::string path, const backends::FileStatus& status,
+               StoreVersion version = {});
+
+  const StoreServices& services() const { return services_; }
+  // The path in the source; "" is the source itself.
+  const std::string& path() const { return path_; }
+  bool is_directory() const { return is_directory_; }
+  const StoreVersion& version() const { return version_; }
+  // Whether users other than the one who mounts read the store.
+  bool is_shared() const { return services_.open_options.shared; }
+  // The id of the caller whose store this is; 0 if all callers share it.
+  uint64_t caller_id() const { return caller_ ? caller_->id : 0; }
+  // The name of the store in messages, with the folder of its version.
+  std::string Describe() const;
+  // The place where people find it.
+  std::shared_ptr<const StorePlace> place() const { return place_; }
+
+  // The status of the file or directory at the last look.
+  backends::FileStatus status() const;
+  // When ndlfs last looked whether the store has changed. The result of Hierarchy() holds from
+  // then on.
+  Freshness::Time looked_at() const EXCLUDES(mutex_);
+  void NoteStatus(const backends::FileStatus& status);
+  // Notes the format that was just detected for this version of the path. If
+  // the store is opened soon, it need not be detected again.
+  void NoteFormat(const backends::Format* format, const backends::Generation& version);
+
+  // The opened store, not older than Freshness allows. kStale if there is no longer a store
+  // here; the path then has to be looked up again. Any other error tells why the store cannot
+  // be opened; `error.txt` shows it.
+  model::Result<HierarchyPtr> Hierarchy();
+  // "Zarr v3", or "" while the store is not open.
+  std::string format() const;
+  // Whether the store is open, and will not be looked at again: see StoreVersion::is_fixed.
+  bool IsSettled() const EXCLUDES(mutex_);
+  // Whether the store is open, and its metadata are still those of the source. Looks at them,
+  // unless they were looked at just now.
+  bool IsStillThere() EXCLUDES(mutex_);
+
+  // The names of all versions, not older than Freshness allows. kNotFound if the store has no
+  // versions; errors of Hierarchy().
+  model::Result<std::shared_ptr<const backends::VersionNames>> Versions();
+  // The same if they need not be asked for; otherwise null.
+  std::shared_ptr<const backends::VersionNames> KnownVersions() const EXCLUDES(mutex_);
+
+  // The entity at an NDL path; kNotFound if there is none. An object that
+  // cannot be loaded is an entity with problems. Other errors are those of
+  // Hierarchy().
+  model::Result<EntityPtr> Get(std::string_view path);
+
+  // The facts that the folder of the object at `path` shows about its metadata files.
+  struct FolderLook {
+    int64_t mtime_ns = 0;  // as in Entity
+    backends::Permissions permissions;
+  };
+  // The same facts as Get() finds, but loads nothing if the format finds the files without
+  // reading them. Fails as Get() does.
+  model::Result<FolderLook> LookAtFolder(std::string_view path);
+
+  // Marks `entity` as the one used last, and updates its weight.
+  void Touch(const EntityPtr& entity) const;
+
+  // The version of the metadata of an object. When it changes, everything that was made from
+  // the metadata is outdated. 0 if there is no version.
+  static uint64_t VersionOf(const backends::Hierarchy& hierarchy, std::string_view path);
+
+  // Looks anew at the object at `path`, which was loaded from `hierarchy`. Returns whether its
+  // metadata have another version than `version`, or it is gone. False if this cannot be found
+  // out.
+  bool HasOtherMetadata(const std::weak_ptr<const backends::Hierarchy>& hierarchy,
+                        std::string_view path, uint64_t version);
+  // Whether the store still has this very object. The version of the object may differ although
+  // nothing has changed: loading a virtual dataset tells which other files it depends on.
+  bool StillHas(const Entity& entity);
+
+  // Releases the memory of the opened store. The store is opened again when it is needed.
+  void Close();
+  // Its weight in StoreServices::opened, in bytes.
+  uint64_t held_bytes() const;
+
+ private:
+  // The format of the store, which has `status`; null if there is none.
+  model::Result<const backends::Format*> FindFormat(const backends::FileStatus& status);
+  struct Seen {
+    EntityPtr entity;
+    bool fresh = false;
+  };
+
+  // The result of the last look, if that is fresh.
+  std::optional<model::Result<HierarchyPtr>> Fresh() const EXCLUDES(mutex_);
+  // Looks at the file or directory at its path, and notes and returns its status. kStale if
+  // there is nothing of the same kind any more.
+  model::Result<backends::FileStatus> CurrentStatus() EXCLUDES(mutex_);
+  // The open hierarchy, if it is still that of the source; nullopt if it may not be.
+  std::optional<model::Result<HierarchyPtr>> LookWhetherUnchanged() EXCLUDES(mutex_);
+  model::Result<HierarchyPtr> LookAgain() REQUIRES(open_mutex_) EXCLUDES(mutex_);
+  model::Result<HierarchyPtr> Open(const backends::FileStatus& status) REQUIRES(open_mutex_)
+      EXCLUDES(mutex_);
+  // Opens the store again, unless another thread has replaced `outdated`
+  // already.
+  model::Result<HierarchyPtr> Reopen(const HierarchyPtr& outdated)
+      EXCLUDES(open_mutex_, mutex_);
+  bool IsUnchanged(const backends::Hierarchy* hierarchy,
+                   const backends::FileStatus& status) const EXCLUDES(mutex_);
+
+  Seen Find(std::string_view path) EXCLUDES(mutex_);
+  // The time from which a look at `entity` holds that was made just now.
+  Freshness::Time TimeOfLook(const Entity& entity) const REQUIRES(mutex_);
+  void Confirm(std::string_view path, const Entity& entity) EXCLUDES(mutex_);
+  model::Result<EntityPtr> Load(const HierarchyPtr& hierarchy, std::string_view path,
+                                const Entity* before) EXCLUDES(mutex_);
+  EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
+  // The permissions to show: those of the store's file or, if the store is a directory, those
+  // that it and `files` in it have in common. A file that cannot be looked at has none.
+  backends::Permissions PermissionsOfFiles(const std::vector<std::string>& files) const;
+  void AddProblem(Entity& entity, const model::Error& error) const;
+  // The metadata of `entity` were asked for at the time `asked_at`. `before`: see Load().
+  void AddData(Entity& entity, const Entity* before, Freshness::Time asked_at);
+  // Gives `entity` a ledger. If failures of the array were kept, takes them over together with
+  // their ledger, so that a repaired file is noticed.
+  void AddLedger(Entity& entity, const Entity* before, Freshness::Time asked_at);
+
+  StoreServices& services_;
+  const std::string path_;
+  const bool is_directory_;
+  const StoreVersion version_;
+  const std::shared_ptr<const StorePlace> place_;
+  // Keeps the caller's id in use, so that the caller finds this store again, and no other
+  // caller does.
+  const backends::CallerPtr caller_ = backends::CallerScope::Current();
+
+  // Held while the store is opened or looked at; taken before mutex_.
+  model::Mutex open_mutex_;
+
+  mutable model::Mutex mutex_;
+  backends::FileStatus status_ GUARDED_BY(mutex_);
+  HierarchyPtr hierarchy_ GUARDED_BY(mutex_);
+  std::optional<model::Error> open_error_ GUARDED_BY(mutex_);
+  backends::Generation opened_generation_ GUARDED_BY(mutex_);
+  struct Detected {
+    const backends::Format* format = nullptr;
+    backends::Generation version;
+    Freshness::Time when;
+  };
+  Detected detected_ GUARDED_BY(mutex_);  // until the store is opened
+  uint64_t opened_version_ GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<const backends::VersionNames> version_names_ GUARDED_BY(mutex_);
+  Freshness::Time names_asked_at_ GUARDED_BY(mutex_);
+  Freshness::Time looked_at_ GUARDED_BY(mutex_);
+  // Entities by path, with the time of the last look at each.
+  model::WeakMap<std::string, const Entity, Freshness::Time, model::StringHash> known_
+      GUARDED_BY(mutex_){64};
+};
+
+}  // namespace ndlfs::fs

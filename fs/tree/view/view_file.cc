@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+#include "fs/tree/view/view_file.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "fs/tree/path_hash.h"
+#include "fs/tree/store/store_attributes.h"
+#include "fs/tree/view/decoded_cache.h"
+#include "fs/tree/view/view_identity.h"
+#include "fs/tree/xattr.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using StorePtr = std::shared_ptr<MountedStore>;
+
+// How messages call an entity, and a file of it: "era5.zarr/t2m".
+std::string NameOfEntity(const MountedStore& store, std::string_view path) {
+  return path == "/" ? store.Describe() : store.Describe() + std::string(path);
+}
+std::string NameOfFile(const MountedStore& store, std::string_view path,
+                       std::string_view file_name) {
+  return NameOfEntity(store, path) + '/' + std::string(file_name);
+}
+
+// Whether another version of the store may have taken the place of the one that the view was
+// made of.
+bool IsOutdated(MountedStore& store, const Entity& entity, const EntityView& view) {
+  const bool is_other =
+      store.HasOtherMetadata(entity.loaded_from, entity.path, entity.version) &&
+      !store.StillHas(entity);
+  return is_other || view.objects.HasOtherMetadata(store, entity.loaded_from);
+}
+
+// A number that two views share if nothing is known to differ between them, or between their
+// parts. If only the generation can tell, it is their generation: chunks are known to have
+// changed, or the size is not known.
+uint64_t FactsOf(const Entity& entity, const Attributes& attributes,
+                 std::optional<uint64_t> size, const EntityView* made) {
+  const uint64_t generation = made ? made->generation : entity.generation;
+  if (entity.version == 0 || entity.is_group() || entity.data_mtime_ns != 0 || !size) {
+    return generation;
+  }
+  uint64_t facts = entity.version;
+  for (const auto fact : {*size, uint64_t{attributes.mode}, uint64_t{attributes.uid},
+                          uint64_t{attributes.gid}, static_cast<uint64_t>(attributes.mtime_ns),
+                          static_cast<uint64_t>(attributes.ctime_ns)}) {
+    facts = HashNumber(facts, fact);
+  }
+  return made ? made->objects.Hash(facts) : facts;
+}
+
+class ViewHandle final : public FileHandle {
+ public:
+  // `whole` is `found.made`, or a file in it.
+  ViewHandle(StorePtr store, FoundView found, const ViewPtr& whole,
+             cache::Prefetcher& prefetcher, std::shared_ptr<DecodedCache::Writer> keeps_in)
+      : store_(std::move(store)),
+        name_(found.entity->is_group()
+                  ? NameOfFile(*store_, found.entity->path, found.made->name)
+                  : NameOfEntity(*store_, found.entity->path)),
+        entity_(std::move(found.entity)),
+        made_(std::move(found.made)),
+        view_(whole->ForReader(prefetcher)),
+        keeps_in_(std::move(keeps_in)) {
+    if (view_ == nullptr) view_ = whole;
+  }
+
+  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    auto count = view_->Read(offset, out);
+    if (count) return count;
+    if (count.error().code() == model::ErrorCode::kStale) made_->is_outdated = true;
+    // Chunks of a store that has taken the place of this one need not fit.
+    if (count.error().code() == model::ErrorCode::kCorrupt &&
+        IsOutdated(*store_, *entity_, *made_)) {
+      made_->is_outdated = true;
+      return model::HasChanged(name_);
+    }
+    entity_->NoteFailure(name_, count.error());
+    return model::Propagate(std::move(count).error(), name_);
+  }
+
+  void Delivered(uint64_t offset, backends::ConstByteSpan bytes) const override {
+    if (keeps_in_) keeps_in_->Add(offset, bytes);
+  }
+
+  // The index of a store lives as long as its arrays, so it counts, too. If the store is no
+  // longer open, nobody knows how large the index is.
+  KeptObjects kept() const override {
+    KeptObjects objects = {
+        {made_.get(), MostHeldBytes(made_->node) + made_->objects.most_held_bytes()},
+        {entity_.get(), entity_->held_bytes}};
+    const HierarchyPtr hierarchy = entity_->loaded_from.lock();
+    if (hierarchy) objects.push_back({hierarchy.get(), hierarchy->held_bytes()});
+    return objects;
+  }
+
+ private:
+  const StorePtr store_;
+  const std::string name_;
+  const EntityPtr entity_;  // keeps it known, and its chunks cached
+  const EntityViewPtr made_;
+  ViewPtr view_;
+  const std::shared_ptr<DecodedCache::Writer> keeps_in_;  // null: the view is not kept
+};
+
+// One version of a view, or of a file in it: stands for its generation.
+class ViewFile final : public TreeNode {
+ public:
+  ViewFile(MountContext& context, StorePtr store, EntityPtr entity, EntityViewPtr made,
+           ViewPtr view, std::string below)
+      : context_(context),
+        store_(std::move(store)),
+        path_(entity->path),
+        name_(made->name),
+        below_(std::move(below)),
+        attributes_(FileAttributes(*store_, *entity, *made)),
+        facts_(FactsOf(*entity, attributes_, view->size(), made.get())),
+        size_(view->size()),
+        generation_(made->generation) {
+    if (!size_) unsized_ = {std::move(entity), std::move(made), std::move(view)};
+  }
+
+  Relation Compare(const TreeNode& fresh) const override {
+    const auto* other = dynamic_cast<const ViewFile*>(&fresh);
+    const bool same = other != nullptr && other->name_ == name_ && other->below_ == below_ &&
+                      IsListedAs(other->version());
+    return same ? Relation::kSame : Relation::kDifferent;
+  }
+
+  bool IsListedAs(const ListedVersion& version) const override EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    return version.contents == generation_ || (!served_ && version.facts == facts_);
+  }
+  uint64_t ListedFacts() const override { return facts_; }
+
+  model::Result<Attributes> Stat() const override {
+    Attributes attributes = attributes_;
+    NDLFS_TRY(attributes.size, Size());
+    return attributes;
+  }
+  Cost StatCost() const override {
+    constexpr uint64_t kAsARead = uint64_t{4} << 20;
+    ViewPtr view;
+    {
+      const model::MutexLock lock(mutex_);
+      if (size_) return Cost::kNothing;
+      view = unsized_.view;
+    }
+    return view->scan_bytes() <= kAsARead ? Cost::kRead : Cost::kScan;
+  }
+
+  model::Result<OpenedFile> Open() override {
+    NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+    NDLFS_TRY(FoundView found, FindViewAgain(store, path_, name_, below_));
+    const ViewPtr view = FileOf(found.node);
+    if (view == nullptr || !IsThisVersion(*found.entity, *found.made, *view)) {
+      return model::HasChanged(path_);
+    }
+    // Takes a scan only if the view whose size was found is no longer kept.
+    const model::Result<uint64_t> size = view->FindSize();
+    if (!size) return SizeFailure(*found.entity, *found.made, *view, size.error());
+    NDLFS_TRY(const uint64_t known, Size());
+    if (*size != known) return model::HasChanged(path_);
+    return OpenedFile{OpenKept(store, std::move(found), view, known)};
+  }
+  model::Result<std::optional<std::string>> GetExtendedAttribute(
+      std::string_view name) const override {
+    if (name != kCostName) return std::nullopt;
+    NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+    NDLFS_TRY(const FoundView found, FindViewAgain(store, path_, name_, below_));
+    const ViewPtr view = FileOf(found.node);
+    if (view == nullptr) return std::nullopt;
+    NDLFS_TRY(const auto cost, view->FindCost(), NameOfFile(*store_, path_, name_));
+    return cost ? std::optional(DescribeCost(*cost)) : std::nullopt;
+  }
+  std::optional<FileVersion> Version() const override EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    if (!served_ || !size_) return std::nullopt;
+    return FileVersion{generation_, *size_};
+  }
+
+ private:
+  // The kept bytes of the view, if there are any, else what makes them, and keeps them.
+  std::shared_ptr<const FileHandle> OpenKept(const StorePtr& store, FoundView found,
+                                             const ViewPtr& view, uint64_t size) {
+    std::shared_ptr<DecodedCache::Writer> writer;
+    const auto key = context_.decoded ? IdentityOf(*store, *found.entity, *found.made, below_)
+                                      : std::nullopt;
+    if (key) {
+      const auto ledger = LedgerOf(*store, *found.entity, *found.made);
+      auto kept = ledger ? context_.decoded->Find(*key, size, *ledger) : nullptr;
+      if (kept) return kept;
+      writer =
+          context_.decoded->Write(*key, size, FindReadsOf(store, found.entity, found.made));
+    }
+    return std::make_shared<const ViewHandle>(store, std::move(found), view,
+                                              context_.prefetcher, std::move(writer));
+  }
+
+  // The state of Size() until the size is known.
+  struct Unsized {
+    EntityPtr entity;
+    EntityViewPtr made;
+    ViewPtr view;
+  };
+
+  model::Result<uint64_t> Size() const EXCLUDES(mutex_) {
+    Unsized unsized;
+    {
+      const model::MutexLock lock(mutex_);
+      if (size_) return *size_;
+      unsized = unsized_;
+    }
+    const auto& ledger = unsized.entity->ledger;
+    const uint64_t unnoted = ledger ? ledger->unnoted_reads() : 0;
+    const model::Result<uint64_t> size = unsized.view->FindSize();
+    if (!size) {
+      return SizeFailure(*unsized.entity, *unsized.made, *unsized.view, size.error());
+    }
+    // The array was decoded just now, however many files that took. The kernel looks the file
+    // up once more before it opens it.
+    if (ledger && ledger->unnoted_reads() != unnoted) {
+      constexpr std::chrono::nanoseconds kLeast = std::chrono::seconds(2);
+      ledger->Vouch(std::max(context_.services.freshness.interval(), kLeast));
+    }
+    const model::MutexLock lock(mutex_);
+    size_ = *size;
+    unsized_ = {};
+    return *size;
+  }
+  model::Failure SizeFailure(const Entity& entity, const EntityView& made, const View& view,
+                             const model::Error& error) const {
+    const std::string name = NameOfFile(*store_, path_, name_);
+    if (error.code() == model::ErrorCode::kCorrupt && IsOutdated(*store_, entity, made)) {
+      return model::HasChanged(name);
+    }
+    entity.NoteFailure(name, error);
+    if (view.refusal()) return model::NotFound("{}", name);
+    return model::Propagate(error, name);
+  }
+
+  ListedVersion version() const EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    return {.contents = generation_, .facts = facts_};
+  }
+  // The entity may have been dropped from memory since the lookup, and read again. That one
+  // will do as long as the kernel has no page of the file. It will not if its permissions are
+  // others: the kernel has let the reader in by the old ones.
+  bool IsThisVersion(const Entity& entity, const EntityView& made, const View& view) {
+    const Attributes now = FileAttributes(*store_, entity, made);
+    if (now.mode != attributes_.mode || now.uid != attributes_.uid ||
+        now.gid != attributes_.gid) {
+      return false;
+    }
+    const uint64_t facts = FactsOf(entity, now, view.size(), &made);
+    model::MutexLock lock(mutex_);
+    if (made.generation != generation_) {
+      // Where only decoding tells, it is asked for at a new lookup.
+      if (served_ || facts != facts_) return false;
+      generation_ = made.generation;
+    }
+    served_ = true;
+    return true;
+  }
+
+  MountContext& context_;
+  const StorePtr store_;
+  const std::string path_;
+  const std::string name_;       // of the view: the true one
+  const std::string below_;      // the path in a view that is a directory
+  const Attributes attributes_;  // without the size
+  const uint64_t facts_;
+  mutable model::Mutex mutex_;
+  mutable std::optional<uint64_t> size_ GUARDED_BY(mutex_);
+  mutable Unsized unsized_ GUARDED_BY(mutex_);
+  uint64_t generation_ GUARDED_BY(mutex_);
+  bool served_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace
+
+ListedFile DescribeViewFile(const Entity& entity, const Attributes& attributes,
+                            std::optional<uint64_t> size, const EntityView* made) {
+  ListedFile file{attributes,
+                  {.contents = made ? made->generation : entity.generation,
+                   .facts = FactsOf(entity, attributes, size, made)}};
+  file.attributes.size = size.value_or(0);
+  return file;
+}
+
+TreeNodePtr MakeViewFile(MountContext& context, StorePtr store, EntityPtr entity,
+                         EntityViewPtr made, ViewPtr view, std::string below) {
+  return std::make_shared<ViewFile>(context, std::move(store), std::move(entity),
+                                    std::move(made), std::move(view), std::move(below));
+}
+
+}  // namespace ndlfs::fs
