@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -63,7 +62,8 @@ model::Result<std::optional<OpenedFile>> OpenAndRead(const Source& source,
 template <typename T>
 void NotePassing(const model::Result<T>& look, std::optional<model::Error>& kept) {
   if (look || kept) return;
-  if (look.error().is_momentary() || look.error().sys_errno() == EIO) kept = look.error();
+  if (look.error().is_momentary() || look.error().reason() == model::SystemReason::kDevice)
+    kept = look.error();
 }
 
 // The regular file at `path`; nullopt where something else is, such as a FIFO. `passing`

@@ -10,6 +10,7 @@
 #include "backends/base/checked.h"
 #include "backends/base/element_stream.h"
 #include "backends/codec/codec_chain.h"
+#include "backends/format/chunk_pieces.h"
 #include "backends/store/kept_values.h"
 
 namespace ndlfs::cache {
@@ -52,8 +53,6 @@ ThreadBuffers& Buffers() {
   return buffers;
 }
 
-model::Failure CutShort() { return Corrupt("it was cut short while being read"); }
-
 // The version that a read of the value has to find: the one that the location was found in, or
 // the one that was read before.
 ChunkLedger::Expected Expect(const ChunkLocation& location, const ChunkLedger* ledger) {
@@ -78,9 +77,6 @@ Result<void> NoteFailed(const ChunkLocation& location, ChunkLedger* ledger) {
   if (!ledger || location.never_changes) return {};
   return ledger->Note(location.store, location.key);
 }
-
-// A value that is not there, although somebody has noted that it is.
-model::Failure Lost() { return Corrupt("the file that it refers to is not there"); }
 
 // One chunk on its way from the store to its decoded form.
 class Loading {
@@ -113,20 +109,13 @@ class Loading {
   // Bytes that the pieces make up, checked against what the value holds and
   // what a chunk can be encoded to at most.
   Result<uint64_t> EncodedSize(uint64_t available) const {
-    uint64_t total = 0;
-    for (const ByteRange& piece : location_.pieces) {
-      if (piece.offset > available) return Beyond(piece, available);
-      const uint64_t rest = available - piece.offset;
-      if (piece.length != ByteRange::kToEnd && piece.length > rest) {
-        return Beyond(piece, available);
-      }
-      total += std::min(piece.length, rest);  // below 2^63: files are
-    }
+    NDLFS_TRY(const uint64_t total, backends::SizeOfPieces(location_.pieces, available));
     if (!fixed() && total > limit_) {
       return model::Limit("{} encoded bytes, --max-chunk-size is {}", total, limit_);
     }
-    if (const uint64_t most = spec_.codecs.MaxEncodedSize(shape_); fixed() && total > most) {
-      return Corrupt("{} encoded bytes, more than the {} of any sound chunk", total, most);
+    if (fixed()) {
+      NDLFS_RETURN_IF_ERROR(
+          backends::CheckEncodedSize(total, spec_.codecs.MaxEncodedSize(shape_)));
     }
     return total;
   }
@@ -173,39 +162,22 @@ class Loading {
     }
     Bytes chunk;
     ByteSpan bytes;
-    ByteSpan rest;
     auto [version, looks] = Expect(location_, ledger_);
     const std::function<void()> take_turn = [&] { TakeTurn(decoded_size_); };
-    const auto* const at_hand = fixed() && location_.pieces.size() == 1 ? &take_turn : nullptr;
-    bool is_first = true;
-    for (const ByteRange& piece : location_.pieces) {
-      const auto reserve = [&](uint64_t available) -> Result<ByteSpan> {
-        if (is_first) {
-          NDLFS_TRY(bytes, Reserve(available, chunk));
-          rest = bytes;
-        }
-        return rest;
-      };
-      NDLFS_TRY(const auto read,
-                location_.store->Read(location_.key,
-                                      {.range = piece,
-                                       .if_match = version,
-                                       .at_hand = at_hand,
-                                       .never_changes = location_.never_changes},
-                                      reserve));
-      if (is_first) NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, read, looks));
-      if (!read && is_first) {
-        if (location_.must_exist) return Lost();
-        if (version) return model::Stale("it is gone");
-        return Bytes();
-      }
-      if (!read || read->count != std::min<uint64_t>(piece.length, rest.size()))
-        return CutShort();
-      rest = rest.subspan(read->count);
-      version = read->info.generation;
-      is_first = false;
-    }
-    if (!rest.empty()) return CutShort();
+    const bool is_one_piece = fixed() && location_.pieces.size() == 1;
+    const auto reserve = [&](uint64_t available) -> Result<ByteSpan> {
+      NDLFS_TRY(bytes, Reserve(available, chunk));
+      return bytes;
+    };
+    const auto note = [this, looks = looks](const std::optional<backends::ReadResult>& read) {
+      return NoteRead(location_, ledger_, read, looks);
+    };
+    NDLFS_TRY(const bool is_stored,
+              backends::ReadPieces(location_, {.version = version,
+                                               .at_hand = is_one_piece ? &take_turn : nullptr,
+                                               .reserve = reserve,
+                                               .did_read = note}));
+    if (!is_stored) return Bytes();
     return IsPlain() ? std::move(chunk) : Decode(bytes);
   }
 
@@ -272,11 +244,6 @@ class Loading {
     NDLFS_RETURN_IF_ERROR(CheckSize(available));
     chunk = Bytes(decoded_size_);
     return chunk.span();
-  }
-
-  static model::Failure Beyond(const ByteRange& piece, uint64_t available) {
-    return Corrupt("bytes {} + {} lie beyond the end at {}", piece.offset, piece.length,
-                   available);
   }
 
   // Until the chunk is decoded.
@@ -376,7 +343,7 @@ class Piece final : public backends::EncodedChunk {
       return {};
     }
     NDLFS_TRY(const auto count, ReadFrom(offset, out));
-    if (count.value_or(0) != out.size()) return CutShort();
+    if (count.value_or(0) != out.size()) return backends::CutShort();
     return {};
   }
 
@@ -384,7 +351,7 @@ class Piece final : public backends::EncodedChunk {
   // Returns how many bytes there were; nullopt where there is no value.
   Result<std::optional<size_t>> ReadFrom(uint64_t offset, ByteSpan out) const {
     const ByteRange& whole = location_.pieces[0];
-    if (offset > whole.length) return CutShort();
+    if (offset > whole.length) return backends::CutShort();
     const ByteRange part = {whole.offset + offset,
                             std::min<uint64_t>(out.size(), whole.length - offset)};
     const auto reserve = [&](uint64_t available) -> Result<ByteSpan> {
@@ -400,7 +367,7 @@ class Piece final : public backends::EncodedChunk {
                                                      reserve));
     fetch.End();
     if (!checked_) NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, read, looks_));
-    if (!read && location_.must_exist) return Lost();
+    if (!read && location_.must_exist) return backends::LostChunk();
     is_absent_ = !read;
     if (!read) return std::nullopt;
     checked_ = true;

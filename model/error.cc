@@ -47,6 +47,38 @@ ErrorCode CodeOfSystem(int sys_errno) {
   }
 }
 
+SystemReason ReasonOf(int sys_errno) {
+  switch (sys_errno) {
+    case ENOENT:
+      return SystemReason::kNoSuchFile;
+    case ENOTDIR:
+      return SystemReason::kNoDirectory;
+    case EISDIR:
+      return SystemReason::kIsDirectory;
+    case ENXIO:
+      return SystemReason::kNoPlainFile;
+    case EXDEV:
+      return SystemReason::kLeadsOut;
+    case ELOOP:
+      return SystemReason::kLinkLoop;
+    case ENAMETOOLONG:
+      return SystemReason::kNameTooLong;
+    case EINVAL:
+      return SystemReason::kInvalid;
+    case EIO:
+      return SystemReason::kDevice;
+    case EMFILE:
+    case ENFILE:
+      return SystemReason::kNoDescriptors;
+    case EPIPE:
+      return SystemReason::kClosedPipe;
+    case ENOTCONN:
+      return SystemReason::kNotConnected;
+    default:
+      return SystemReason::kNone;
+  }
+}
+
 // Appends `text`, with control characters and invalid UTF-8 as \xNN.
 void AppendEscaped(std::string& out, std::string_view text, bool quoted) {
   while (!text.empty()) {
@@ -76,7 +108,13 @@ bool Error::is_of_system() const {
          code_ == ErrorCode::kCancelled;
 }
 
-bool Error::is_no_such_file() const { return sys_errno_ == ENOENT || sys_errno_ == ENOTDIR; }
+SystemReason Error::reason() const { return ReasonOf(sys_errno_); }
+
+std::string Error::SystemText() const { return std::generic_category().message(sys_errno_); }
+
+bool Error::is_no_such_file() const {
+  return reason() == SystemReason::kNoSuchFile || reason() == SystemReason::kNoDirectory;
+}
 
 bool Error::is_momentary() const {
   return code_ == ErrorCode::kBusy || code_ == ErrorCode::kCancelled ||

@@ -31,6 +31,23 @@ enum class ErrorCode {
   kInternal,     // a defect of ndlfs itself
 };
 
+// Why the system refused a call, as far as anybody decides by it.
+enum class SystemReason {
+  kNone,  // it is no error of the system, or the reason is another
+  kNoSuchFile,
+  kNoDirectory,  // a part of the path is no directory
+  kIsDirectory,  // and no file
+  kNoPlainFile,  // a pipe or a device
+  kLeadsOut,     // a link leads out of the source
+  kLinkLoop,     // links in a loop, or a link where none may be
+  kNameTooLong,
+  kInvalid,        // the call makes no sense for this file
+  kDevice,         // the device or the file system has failed
+  kNoDescriptors,  // too many files are open
+  kClosedPipe,     // nobody reads any more
+  kNotConnected,   // the mount has died
+};
+
 // Immutable, except that In() puts context in front. Cheap to move.
 class [[nodiscard]] Error {
  public:
@@ -38,8 +55,13 @@ class [[nodiscard]] Error {
   Error(ErrorCode code, std::string message, int sys_errno = 0);
 
   ErrorCode code() const { return code_; }
-  // Why a system call failed; 0 unless is_of_system().
+  // Why a system call failed.
+  SystemReason reason() const;
+  // The errno of that call; 0 unless is_of_system(). For those alone who pass it on, to the
+  // kernel or to another process: everybody else asks code() and reason().
   int sys_errno() const { return sys_errno_; }
+  // What the system says of that errno: "Permission denied".
+  std::string SystemText() const;
   // kDenied, kBusy, kCancelled or kIo.
   bool is_of_system() const;
   // The system found no file or directory of that name.

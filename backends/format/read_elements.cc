@@ -10,6 +10,7 @@
 #include "backends/base/checked.h"
 #include "backends/base/element_stream.h"
 #include "backends/codec/byte_swap.h"
+#include "backends/format/chunk_pieces.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -86,26 +87,16 @@ void ForEachRun(const ArraySpec& spec, const std::vector<uint64_t>& index,
 Result<std::optional<Bytes>> Fetch(const ChunkLocation& location, uint64_t most) {
   if (location.inline_bytes) return Bytes::Copy(location.inline_bytes->span());
   if (!location.store || location.pieces.empty()) return std::nullopt;
-  std::vector<std::byte> all;
-  std::optional<Generation> version = location.if_match;
-  for (const ByteRange& piece : location.pieces) {
-    const bool is_open = piece.length == ByteRange::kToEnd;
-    if (!is_open && piece.length > most - all.size()) {
-      return model::Corrupt("more encoded bytes than the {} of any sound chunk", most);
-    }
-    NDLFS_TRY(const auto value, location.store->Get(location.key, most - all.size(),
-                                                    {.range = piece, .if_match = version}));
-    if (!value && location.must_exist) return model::Corrupt("its data are not there");
-    if (!value && version) return model::Stale("its data are gone");
-    if (!value) return std::nullopt;
-    if (!is_open && value->bytes.size() != piece.length) {
-      return model::Corrupt("bytes {} + {} lie beyond the end at {}", piece.offset,
-                            piece.length, value->info.size);
-    }
-    version = value->info.generation;
-    all.insert(all.end(), value->bytes.span().begin(), value->bytes.span().end());
-  }
-  return Bytes::Copy(all);
+  Bytes encoded;
+  const auto reserve = [&](uint64_t available) -> Result<ByteSpan> {
+    NDLFS_TRY(const uint64_t size, SizeOfPieces(location.pieces, available));
+    NDLFS_RETURN_IF_ERROR(CheckEncodedSize(size, most));
+    encoded = Bytes(size);
+    return encoded.span();
+  };
+  NDLFS_TRY(const bool is_stored,
+            ReadPieces(location, {.version = location.if_match, .reserve = reserve}));
+  return is_stored ? std::optional(std::move(encoded)) : std::nullopt;
 }
 
 class Reading {

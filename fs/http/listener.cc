@@ -156,8 +156,7 @@ Result<Listener> ListenAt(const std::string& address) {
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
     auto socket = BindTo(*one);
     if (socket) return Describe(*std::move(socket));
-    const int error = socket.error().sys_errno();
-    failure = BadInput("--listen: {}: {}", Quote(address), std::strerror(error));
+    failure = BadInput("--listen: {}: {}", Quote(address), socket.error().SystemText());
   }
   return failure;
 }

@@ -28,15 +28,13 @@ unsigned StatusOf(const model::Error& error) {
     default:
       break;
   }
-  switch (error.sys_errno()) {
-    case ENOENT:
-    case ENOTDIR:
-    case ENAMETOOLONG:
+  switch (error.reason()) {
+    case model::SystemReason::kNoSuchFile:
+    case model::SystemReason::kNoDirectory:
+    case model::SystemReason::kNameTooLong:
       return kNotFoundStatus;
-    case ENXIO:  // a pipe or a device
+    case model::SystemReason::kNoPlainFile:
       return kForbidden;
-    case ETIMEDOUT:
-      return kTimeout;
     default:
       return kServerError;
   }

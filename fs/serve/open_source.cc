@@ -121,8 +121,8 @@ Result<backends::UrlRules> ReadRules(const RemoteAccess& access) {
     path += "/ndlfs/urls.yaml";
   }
   auto rules = backends::UrlRules::Read(path, home);
-  const int reason = rules ? 0 : rules.error().sys_errno();
-  const bool is_missing = reason == ENOENT || reason == ENOTDIR || reason == EACCES;
+  const bool is_missing = !rules && (rules.error().is_no_such_file() ||
+                                     rules.error().code() == model::ErrorCode::kDenied);
   if (is_missing && access.urls_file.empty()) return backends::UrlRules();
   return rules;
 }

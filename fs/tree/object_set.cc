@@ -27,7 +27,7 @@ Result<uint64_t> AskVersion(MountedStore& store, const backends::Hierarchy& hier
     case Kind::kAbsent:
       break;
   }
-  return store.Get(path).map([](const EntityPtr& entity) { return entity->generation; });
+  return store.Get(path).map([](const EntityPtr& entity) { return entity->generation(); });
 }
 
 // 0 where nothing is there that has a version. Where nothing was, an error does not tell that
@@ -47,7 +47,7 @@ Result<uint64_t> VersionNow(MountedStore& store, const backends::Hierarchy& hier
 // that need each other, one holds the other.
 bool IsHeld(const Entity& entity, const Entity* owner) {
   return !entity.is_group() && owner != nullptr &&
-         (owner->is_group() || entity.path < owner->path);
+         (owner->is_group() || entity.path() < owner->path());
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ bool ObjectSet::HasOtherMetadata(
              arrays_,
              [&](const Array& array) {
                return array.later ? is_other(array.later->path(), array.later->version())
-                                  : is_other(array.entity->path, array.entity->version);
+                                  : is_other(array.entity->path(), array.entity->version());
              }) ||
          std::ranges::any_of(parts_, [&](const Part& part) {
            return part.kind == Kind::kMetadata && is_other(part.path, part.version);
@@ -112,7 +112,7 @@ std::optional<std::string> ObjectSet::VersionsText() const {
   for (const Array& array : arrays_) {
     const bool has_version =
         array.later ? add(array.later->path(), Kind::kMetadata, array.later->version())
-                    : add(array.entity->path, Kind::kMetadata, array.entity->version);
+                    : add(array.entity->path(), Kind::kMetadata, array.entity->version());
     if (!has_version) return std::nullopt;
   }
   for (const Part& part : parts_) {
@@ -133,7 +133,7 @@ std::optional<std::vector<std::shared_ptr<const Entity>>> ObjectSet::ArraysNow(
   for (const Part& part : parts_) {
     if (part.kind != Kind::kData) continue;
     const auto entity = store.Get(part.path);
-    if (!entity || (*entity)->generation != part.version) return std::nullopt;
+    if (!entity || (*entity)->generation() != part.version) return std::nullopt;
     arrays.push_back(*entity);
   }
   return arrays;
@@ -165,7 +165,7 @@ void ObjectNotes::Note(Kind kind, std::string_view path, uint64_t version) {
 void ObjectNotes::Note(EntityPtr entity) {
   const model::MutexLock lock(mutex_);
   if (is_moved_) return;
-  const auto [place, is_new] = entities_.try_emplace(entity->path, entity);
+  const auto [place, is_new] = entities_.try_emplace(entity->path(), entity);
   if (is_new) NoteFacts(*entity);
 }
 
@@ -173,22 +173,22 @@ std::shared_ptr<const LaterElements> ObjectNotes::NoteForElements(
     const std::shared_ptr<MountedStore>& store, const EntityPtr& entity, uint64_t size) {
   auto later = std::make_shared<const LaterElements>(store, *entity, size, later_held_bytes_);
   // What others have read of it tells whether it has changed.
-  if (entity->ledger->has_notes()) later->Hold(entity);
+  if (entity->ledger()->has_notes()) later->Hold(entity);
   const model::MutexLock lock(mutex_);
   if (is_moved_) return later;
   const auto [place, is_new] =
-      later_.try_emplace(entity->path, Later{std::move(later), entity->generation});
+      later_.try_emplace(entity->path(), Later{std::move(later), entity->generation()});
   if (is_new) {
     NoteFacts(*entity);
-    later_bytes_ += entity->held_bytes;
+    later_bytes_ += entity->facts().held_bytes;
   }
   return place->second.elements;
 }
 
 void ObjectNotes::NoteFacts(const Entity& entity) {
-  mtime_ns_ = std::max(mtime_ns_, entity.mtime_ns);
-  if (std::ranges::find(permissions_, entity.permissions) == permissions_.end()) {
-    permissions_.push_back(entity.permissions);
+  mtime_ns_ = std::max(mtime_ns_, entity.facts().mtime_ns);
+  if (std::ranges::find(permissions_, entity.facts().permissions) == permissions_.end()) {
+    permissions_.push_back(entity.facts().permissions);
   }
 }
 
@@ -202,20 +202,20 @@ std::optional<Result<ObjectNotes::EntityPtr>> ObjectNotes::Known(
 
 bool ObjectNotes::Contradicts(const Entity& entity) const {
   const model::MutexLock lock(mutex_);
-  const auto known = later_.find(entity.path);
-  return known != later_.end() && known->second.elements->version() != entity.version;
+  const auto known = later_.find(entity.path());
+  return known != later_.end() && known->second.elements->version() != entity.version();
 }
 
 void ObjectNotes::MoveTo(ObjectSet& set, const Entity* owner, Freshness::Time looked_at) {
   const model::MutexLock lock(mutex_);
   for (const auto& [path, entity] : entities_) {
     if (IsHeld(*entity, owner)) {
-      set.arrays_.push_back({entity, nullptr, entity->generation});
-      set.own_held_bytes_ += entity->held_bytes;
+      set.arrays_.push_back({entity, nullptr, entity->generation()});
+      set.own_held_bytes_ += entity->facts().held_bytes;
       continue;
     }
-    parts_.try_emplace({path, Kind::kMetadata}, entity->version);
-    if (!entity->is_group()) parts_.try_emplace({path, Kind::kData}, entity->generation);
+    parts_.try_emplace({path, Kind::kMetadata}, entity->version());
+    if (!entity->is_group()) parts_.try_emplace({path, Kind::kData}, entity->generation());
   }
   for (auto& [path, later] : later_) {
     set.arrays_.push_back({nullptr, std::move(later.elements), later.generation});

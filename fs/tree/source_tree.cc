@@ -459,7 +459,8 @@ model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::stri
                                           Stores stores) {
   const auto found = context.source->Stat(path, Follow::kNo);
   // A folder has become a link. The kernel follows it when it looks again.
-  if (!found && found.error().sys_errno() == ELOOP) return model::HasChanged(path);
+  if (!found && found.error().reason() == model::SystemReason::kLinkLoop)
+    return model::HasChanged(path);
   if (!found) return model::Propagate(found.error(), path);
   const std::optional<FileStatus>& status = *found;
   if (!status) return model::NotFound("{}", path);

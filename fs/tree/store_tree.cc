@@ -261,9 +261,9 @@ model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
     return Absent(name, entity.error().code() == model::ErrorCode::kDenied);
   }
   if (name == kErrorName) return FindError(**entity);
-  const bool has_page = (*entity)->is_group() || (*entity)->reader;
+  const bool has_page = (*entity)->is_group() || (*entity)->reader();
   if (name == kPageName && !has_page) return MakeErrorPage((*entity)->ErrorText());
-  if ((*entity)->node == nullptr) return Absent(name, (*entity)->is_denied);
+  if ((*entity)->node() == nullptr) return Absent(name, (*entity)->facts().is_denied);
   if (name == kDocumentName) {
     NDLFS_TRY(const ListedFile document, DescribeDocument(**entity));
     return std::make_shared<DocumentFile>(context_, store_, path_, document.version.contents,
@@ -381,7 +381,7 @@ bool EntityFolder::MayChange(std::string_view name) const {
   if (!store) return true;
   const auto entity = (*store)->Get(path_);
   // Views of arrays and of groups can fail.
-  return entity && (*entity)->node != nullptr;
+  return entity && (*entity)->node() != nullptr;
 }
 
 // The kernel cannot keep attributes that hold for one caller alone, and a listing should not
@@ -392,7 +392,7 @@ bool EntityFolder::ListsAttributesOf(mode_t type) const {
   if (type == S_IFDIR) return true;
   const auto entity = store_->Get(path_);
   return entity && (*entity)->is_array() &&
-         !std::holds_alternative<model::DimCoord>((*entity)->node->entity);
+         !std::holds_alternative<model::DimCoord>((*entity)->node()->entity);
 }
 
 std::optional<ListedFile> EntityFolder::FindListed(std::string_view name) const {
@@ -403,7 +403,7 @@ std::optional<ListedFile> EntityFolder::FindListed(std::string_view name) const 
     if (!document || document->version.facts == 0) return std::nullopt;
     return *std::move(document);
   }
-  if (name == kErrorName || !(*entity)->reader) return std::nullopt;
+  if (name == kErrorName || !(*entity)->reader()) return std::nullopt;
   if (const auto size = FindViewSize(*store_, *entity, name)) {
     return DescribeViewFile(**entity, FileAttributes(*store_, **entity), size);
   }
@@ -501,7 +501,7 @@ model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
   };
   const auto entity = store_->Get(path_);
   if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
-  const bool has_node = entity && (*entity)->node != nullptr;
+  const bool has_node = entity && (*entity)->node() != nullptr;
   if (has_node) add_file(kDocumentName);
   if (is_top()) {
     entries.push_back({std::string(kSourceName), S_IFLNK});
@@ -539,20 +539,21 @@ model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {
   NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
   const auto entity = store->Get(path_);
   if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
-  if (!entity || (*entity)->node == nullptr) return ExtendedAttributes();
-  return DescribeEntity(store->Describe(), path_, *(*entity)->node, ListViews(store, *entity));
+  if (!entity || (*entity)->node() == nullptr) return ExtendedAttributes();
+  return DescribeEntity(store->Describe(), path_, *(*entity)->node(),
+                        ListViews(store, *entity));
 }
 
 model::Result<std::vector<std::string>> EntityFolder::ListExtendedAttributes() const {
   NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
   const auto entity = store->Get(path_);
-  if (!entity || (*entity)->node == nullptr || !(*entity)->is_group()) {
+  if (!entity || (*entity)->node() == nullptr || !(*entity)->is_group()) {
     return DirectoryNode::ListExtendedAttributes();
   }
   // Which views a group has depends on the arrays in it, which this does not open. One that it
   // always has is the page.
   const std::vector<ViewName> views = {{.name = std::string(kPageName)}};
-  return NamesOf(DescribeEntity(store->Describe(), path_, *(*entity)->node, views));
+  return NamesOf(DescribeEntity(store->Describe(), path_, *(*entity)->node(), views));
 }
 
 model::Result<std::optional<std::string>> EntityFolder::GetExtendedAttribute(
@@ -567,8 +568,8 @@ model::Result<std::optional<std::string>> EntityFolder::GetExtendedAttribute(
   }
   NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
   const auto entity = store->Get(path_);
-  if (!entity || (*entity)->reader == nullptr) return std::nullopt;
-  if (name == kLoadStatsName) return DescribeLoads((*entity)->reader->counts());
+  if (!entity || (*entity)->reader() == nullptr) return std::nullopt;
+  if (name == kLoadStatsName) return DescribeLoads((*entity)->reader()->counts());
   NDLFS_TRY(std::string digest, FindDigest(*store, **entity));
   return digest;
 }
@@ -579,13 +580,13 @@ model::Result<std::string> EntityFolder::FindDigest(const MountedStore& store,
   if (auto known = entity.KnownDigest()) return *std::move(known);
   // Nobody knows how long elements of variable size are.
   constexpr uint64_t kSomeText = 16;
-  const cache::ArrayReader& reader = *entity.reader;
+  const cache::ArrayReader& reader = *entity.reader();
   const uint64_t item = std::max<uint64_t>(reader.spec().dtype.size(), 1);
   const uint64_t each = reader.spec().dtype.is_fixed_size() ? item : kSomeText;
   if (reader.element_count() > context_.services.scan.max_bytes / each) {
     return IoError(EFBIG, store.Describe() + path_ + ": more than --max-scan");
   }
-  const auto digest = DigestOf(entity.reader);
+  const auto digest = DigestOf(entity.reader());
   if (!digest) {
     entity.NoteFailure(store.Describe() + path_, digest.error());
     return model::Propagate(digest.error());
@@ -623,7 +624,7 @@ model::Result<TreeNodePtr> MakeStoreFile(MountContext& context,
                                          std::shared_ptr<MountedStore> store,
                                          std::string_view object, std::string_view name) {
   NDLFS_TRY(auto entity, store->Get(object));
-  if (entity->node == nullptr) return model::NotFound("{}", object);
+  if (entity->node() == nullptr) return model::NotFound("{}", object);
   auto view = FindView(store, entity, name);
   if (!view && view.error().code() == model::ErrorCode::kNotFound) {
     const std::string reasons = entity->ErrorText();

@@ -49,6 +49,18 @@ TEST(ErrorTest, TheErrnoTellsWhatKindItIs) {
     EXPECT_EQ(code(number), ErrorCode::kIo);
 }
 
+TEST(ErrorTest, TheErrnoTellsTheReason) {
+  const auto reason = [](int sys_errno) { return IoError(sys_errno, "open").value().reason(); };
+  EXPECT_EQ(reason(ENOENT), SystemReason::kNoSuchFile);
+  EXPECT_EQ(reason(ELOOP), SystemReason::kLinkLoop);
+  EXPECT_EQ(reason(EMFILE), SystemReason::kNoDescriptors);
+  EXPECT_EQ(reason(ENFILE), SystemReason::kNoDescriptors);
+  EXPECT_EQ(reason(EPIPE), SystemReason::kClosedPipe);
+  EXPECT_EQ(reason(ENOSPC), SystemReason::kNone);
+  EXPECT_EQ(Check(12).error().reason(), SystemReason::kNone);
+  EXPECT_EQ(IoError(EACCES, "open").value().SystemText(), "Permission denied");
+}
+
 TEST(ErrorTest, MomentaryErrorsAreTransientButNotTheOtherWayRound) {
   for (const int number : {EMFILE, ECANCELED, ESTALE}) {
     EXPECT_TRUE(IoError(number, "open").value().is_momentary()) << number;

@@ -104,8 +104,9 @@ class LocalNamesTest(harness.SourceTestCase):
         self.assertEqual([name for name, _ in names.values()], ["closed", "closed"])
         self.assertEqual(os.listdir(self.definitions), ["names.def"])
 
-    def test_crash_leaves_the_numbers(self):
-        self.assertEqual(list(self.names(220, 221)), ["parameter_0_0_220", "parameter_0_0_221"])
+    def test_crash_costs_the_name_of_one_message(self):
+        names = self.names(218, 219, 220, 221, 226)
+        self.assertEqual(list(names), ["local218", "local219", "local220", "parameter_0_0_221", "local226"])
 
 
 if __name__ == "__main__":

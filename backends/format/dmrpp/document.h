@@ -88,8 +88,8 @@ struct Variable {
 
 // <Enumeration>
 struct Enumeration {
-  std::string base;  // the name of an integer type
-  std::vector<model::Datatype::Constant> constants;
+  // Made once for all variables, because there may be thousands of constants.
+  model::Result<model::Datatype> type;
 };
 
 // A group, or a variable.

@@ -7,7 +7,9 @@
 #include <initializer_list>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "backends/codec/registry.h"
@@ -95,6 +97,25 @@ std::optional<model::WideInt> ParseWide(std::string_view text) {
   if (const auto number = foreign::ParseInteger(text)) return *number;
   if (const auto number = foreign::ParseCount(text)) return *number;
   return std::nullopt;
+}
+
+Result<model::Datatype> EnumerationType(const std::string& base_name,
+                                        std::vector<model::Datatype::Constant> constants) {
+  const auto base = NumberType(base_name);
+  if (!base || base->kind() != model::Datatype::Kind::kInteger) {
+    return model::BadInput("an enumeration of the type {}", model::Quote(base_name));
+  }
+  const auto bits = 8 * base->size() - (base->is_signed() ? 1 : 0);
+  const model::WideInt end = model::WideInt{1} << bits;
+  const model::WideInt begin = base->is_signed() ? -end : model::WideInt{0};
+  std::set<std::string_view> names;
+  for (const model::Datatype::Constant& constant : constants) {
+    const bool fits = begin <= constant.value && constant.value < end;
+    if (!fits || !names.insert(constant.name).second) {
+      return model::BadInput("the constant {} of an enumeration", model::Quote(constant.name));
+    }
+  }
+  return model::Datatype::Enum(*base, std::move(constants));
 }
 
 Result<std::vector<std::byte>> DecodeBase64(const XmlElement& element) {
@@ -382,7 +403,8 @@ class Reader {
       Around().LeaveOut(
           model::BadInput("line {}: an enumeration that is not whole", element.line).value());
     } else {
-      Around().enumerations.emplace(*name, Enumeration{*base, std::move(inside.constants)});
+      Around().enumerations.emplace(
+          *name, Enumeration{EnumerationType(*base, std::move(inside.constants))});
     }
     return {};
   }

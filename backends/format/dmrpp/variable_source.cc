@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <utility>
 
 #include "backends/base/checked.h"
@@ -206,24 +205,8 @@ Result<Datatype> TextType(const Variable& variable) {
 
 Result<Datatype> EnumType(const Document& document, const Variable& variable) {
   const Enumeration* found = document.FindEnumeration(variable.enumeration);
-  if (found == nullptr) {
-    return model::BadInput("no enumeration {}", model::Quote(variable.enumeration));
-  }
-  const auto base = NumberType(found->base);
-  if (!base || base->kind() != Datatype::Kind::kInteger) {
-    return model::BadInput("an enumeration of the type {}", model::Quote(found->base));
-  }
-  std::set<std::string_view> names;
-  for (const Datatype::Constant& constant : found->constants) {
-    const auto bits = 8 * base->size() - (base->is_signed() ? 1 : 0);
-    const model::WideInt end = model::WideInt{1} << bits;
-    const bool fits = constant.value < end &&
-                      constant.value >= (base->is_signed() ? -end : model::WideInt{0});
-    if (!fits || !names.insert(constant.name).second) {
-      return model::BadInput("the constant {} of an enumeration", model::Quote(constant.name));
-    }
-  }
-  return Datatype::Enum(*base, found->constants);
+  if (found != nullptr) return found->type;
+  return model::BadInput("no enumeration {}", model::Quote(variable.enumeration));
 }
 
 // Numbers and enums.

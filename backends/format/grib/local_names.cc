@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "backends/format/grib/eccodes.h"
@@ -109,60 +110,83 @@ Result<std::string> AskProcess(const std::vector<std::string>& command,
   }
   helper::KillHelper(pid);
   NDLFS_RETURN_IF_ERROR(CancellationScope::CheckWithinChunk());
-  if (is_late) return model::Corrupt("it comes to no end");
+  if (is_late) return model::Limit("it comes to no end");
   if (done != helper::Exchange::kDone || answer.bytes.empty())
     return model::Corrupt("it crashes");
   return std::string(AsText(answer.bytes));
 }
 
-// Questions whose answers are not kept for this caller, each once.
-std::set<std::string_view> ChooseUnknown(const std::vector<std::string_view>& questions,
-                                         uint64_t caller, Names& names) REQUIRES(names.mutex) {
-  std::set<std::string_view> unknown;
-  size_t bytes = 0;
-  for (const std::string_view question : questions) {
-    if (names.answers.contains({caller, std::string(question)})) continue;
-    const bool has_room =
-        unknown.size() < kMostNames && bytes + question.size() <= kMostQuestionBytes;
-    if (has_room && unknown.insert(question).second) bytes += question.size();
-  }
-  return unknown;
-}
+using Questions = std::vector<std::string_view>;
 
-struct Asked {
-  std::vector<MaybeParameter> parameters;  // one for each question
-  bool has_library = true;
-  bool is_final = true;  // false: another try may say something else
-  std::string problem;
+// Asks about the questions of one call, in few processes.
+class Asking {
+ public:
+  explicit Asking(std::vector<std::string> command) : command_(std::move(command)) {}
+
+  // Each question once.
+  void Ask(const Questions& questions) {
+    for (size_t begin = 0; begin < questions.size() && has_library_;) {
+      size_t end = begin;
+      for (size_t bytes = 0; end < questions.size() && end - begin < kMostNames; ++end) {
+        bytes += questions[end].size();
+        if (end > begin && bytes > kMostQuestionBytes) break;
+      }
+      AskBatch(std::span(questions).subspan(begin, end - begin));
+      begin = end;
+    }
+  }
+
+  // Those that no later try would find out otherwise; nullopt: it is not known.
+  const std::map<std::string_view, MaybeParameter>& answers() const { return answers_; }
+  bool has_library() const { return has_library_; }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  using Batch = std::span<const std::string_view>;
+
+  // If the process crashes, one message is to blame: the others are asked about without it.
+  void AskBatch(Batch batch) {
+    if (processes_ == kMostProcesses) return GiveUp(batch, "it crashes again and again");
+    ++processes_;
+    std::string all;
+    for (const std::string_view question : batch) all += question;
+    const auto answer = AskProcess(command_, all);
+    if (answer) return Note(batch, *answer);
+    const model::ErrorCode code = answer.error().code();
+    if (code == model::ErrorCode::kCorrupt && batch.size() > 1) {
+      AskBatch(batch.first(batch.size() / 2));
+      return AskBatch(batch.subspan(batch.size() / 2));
+    }
+    const bool is_final =
+        code == model::ErrorCode::kCorrupt || code == model::ErrorCode::kLimit;
+    GiveUp(is_final ? batch : Batch(), answer.error().message());
+  }
+  // No later try asks about these.
+  void GiveUp(Batch batch, std::string_view reason) {
+    problem_ = "libeccodes could not be asked for names: ";
+    problem_ += reason;
+    for (const std::string_view question : batch) answers_[question] = std::nullopt;
+  }
+  void Note(Batch batch, const std::string& answer) {
+    const auto kind = static_cast<NamesAnswer>(answer.front());
+    has_library_ = kind != NamesAnswer::kNoLibrary && kind != NamesAnswer::kNoSandbox;
+    if (kind == NamesAnswer::kNoSandbox) {
+      problem_ =
+          "libeccodes is not asked for names: the kernel cannot keep it from other files";
+    }
+    if (kind != NamesAnswer::kNames) return;
+    auto parameters = ReadAnswer(std::string_view(answer).substr(1), batch.size());
+    if (!parameters) return GiveUp(batch, "its process broke the rules");
+    for (size_t i = 0; i < batch.size(); ++i) answers_[batch[i]] = std::move((*parameters)[i]);
+  }
+
+  static constexpr int kMostProcesses = 32;
+  const std::vector<std::string> command_;
+  int processes_ = 0;
+  std::map<std::string_view, MaybeParameter> answers_;
+  bool has_library_ = true;
+  std::string problem_;
 };
-
-Asked Ask(const std::vector<std::string>& command,
-          const std::set<std::string_view>& questions) {
-  std::string all;
-  for (const std::string_view question : questions) all += question;
-  const auto answer = AskProcess(command, all);
-  Asked asked;
-  asked.parameters.resize(questions.size());
-  if (!answer) {
-    asked.is_final = answer.error().code() == model::ErrorCode::kCorrupt;
-    asked.problem = "libeccodes could not be asked for names: " + answer.error().message();
-    return asked;
-  }
-  const auto kind = static_cast<NamesAnswer>(answer->front());
-  asked.has_library = kind != NamesAnswer::kNoLibrary && kind != NamesAnswer::kNoSandbox;
-  if (kind == NamesAnswer::kNoSandbox) {
-    asked.problem =
-        "libeccodes is not asked for names: the kernel cannot keep it from other files";
-  }
-  if (kind != NamesAnswer::kNames) return asked;
-  auto parameters = ReadAnswer(std::string_view(*answer).substr(1), questions.size());
-  if (parameters) {
-    asked.parameters = *std::move(parameters);
-  } else {
-    asked.problem = "libeccodes could not be asked for names: its process broke the rules";
-  }
-  return asked;
-}
 
 }  // namespace
 
@@ -177,27 +201,33 @@ LocalNames AskForNames(const std::vector<std::string_view>& questions) {
   const uint64_t caller = CallerScope::CurrentId();
   Names& names = AllNames();
   std::vector<std::string> command;
+  std::map<std::string_view, MaybeParameter> known;
   std::set<std::string_view> unknown;
-  LocalNames found;
   {
     const model::MutexLock lock(names.mutex);
     command = names.command;
-    if (!command.empty()) unknown = ChooseUnknown(questions, caller, names);
+    for (const std::string_view question : questions) {
+      const auto kept = names.answers.find({caller, std::string(question)});
+      if (kept != names.answers.end()) known[question] = kept->second;
+      if (kept == names.answers.end()) unknown.insert(question);
+    }
   }
-  Asked asked;
-  if (!unknown.empty()) asked = Ask(command, unknown);
-  found.problem = std::move(asked.problem);
+  Asking asking(command);
+  if (!command.empty()) asking.Ask({unknown.begin(), unknown.end()});
+  LocalNames found;
+  found.problem = asking.problem();
   const model::MutexLock lock(names.mutex);
-  if (!asked.has_library) names.command.clear();
-  if (asked.is_final) {
-    if (names.answers.size() + unknown.size() > kMostAnswers) names.answers.clear();
-    for (auto answer = asked.parameters.begin(); const std::string_view question : unknown) {
-      names.answers[{caller, std::string(question)}] = std::move(*answer++);
+  if (!asking.has_library()) names.command.clear();
+  if (names.answers.size() + asking.answers().size() > kMostAnswers) names.answers.clear();
+  for (const auto& [question, parameter] : asking.answers()) {
+    known[question] = parameter;
+    if (names.answers.size() < kMostAnswers) {
+      names.answers[{caller, std::string(question)}] = parameter;
     }
   }
   for (const std::string_view question : questions) {
-    const auto known = names.answers.find({caller, std::string(question)});
-    found.parameters.push_back(known != names.answers.end() ? known->second : std::nullopt);
+    const auto answer = known.find(question);
+    found.parameters.push_back(answer != known.end() ? answer->second : std::nullopt);
   }
   return found;
 }

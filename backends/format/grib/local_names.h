@@ -29,7 +29,7 @@ struct LocalNames {
   std::string problem;
 };
 
-// Asks for several names at once, in a process that ends with the answer. Answers are kept for
+// Asks for several names at once, in processes that end with their answer. Answers are kept for
 // the caller of this thread (CallerScope) alone, because a file may make libeccodes lie. What
 // could not be asked is not asked again either. Thread-safe.
 LocalNames AskForNames(const std::vector<std::string_view>& questions);

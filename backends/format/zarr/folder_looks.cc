@@ -49,12 +49,10 @@ FolderLookPtr FolderLooks::LookInto(const std::string& prefix, bool is_v3) const
   const bool is_root = prefix == root_;
   const std::string memory_key = (is_root ? "" : is_v3 ? "3" : "2") + prefix;
   if (auto known = scope->Find<FolderLook>(owner_, memory_key)) return known;
-  if (!scope->looks_anew()) {
-    if (auto known = Known(memory_key)) return known;
-  }
+  if (const auto known = known_.Find(memory_key)) return known->what;
   const auto now = std::chrono::steady_clock::now();
   auto look = LookAtFiles(prefix, is_v3);
-  if (!look->has_errors() && (is_root || look->has_files())) Keep(memory_key, look, now);
+  if (!look->has_errors() && (is_root || look->has_files())) known_.Put(memory_key, look, now);
   scope->Keep(owner_, memory_key, look);
   return look;
 }
@@ -105,29 +103,6 @@ model::Result<std::optional<std::string>> FolderLooks::FindDocumentAlone(
     if (stamp) return key;
   }
   return std::nullopt;
-}
-
-FolderLookPtr FolderLooks::Known(std::string_view key) const {
-  const model::MutexLock lock(mutex_);
-  const Kept* kept = kept_.Find(key);
-  if (kept == nullptr || kept->looked_at < hold_from_) return nullptr;
-  const bool holds = std::chrono::steady_clock::now() - kept->looked_at < holds_;
-  return holds ? kept->look : nullptr;
-}
-
-// Another thread may have looked later, and kept that first.
-void FolderLooks::Keep(const std::string& key, FolderLookPtr look,
-                       std::chrono::steady_clock::time_point looked_at) const {
-  if (holds_.count() <= 0) return;
-  const model::MutexLock lock(mutex_);
-  const Kept* kept = kept_.Find(key);
-  if (kept != nullptr && looked_at < kept->looked_at) return;
-  kept_.Put(key, {std::move(look), looked_at});
-}
-
-void FolderLooks::ForgetKept() const {
-  const model::MutexLock lock(mutex_);
-  hold_from_ = std::chrono::steady_clock::now();
 }
 
 }  // namespace ndlfs::backends::zarr

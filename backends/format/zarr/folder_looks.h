@@ -12,11 +12,9 @@
 #include <vector>
 
 #include "backends/base/new_id.h"
+#include "backends/store/answers.h"
 #include "backends/store/store.h"
-#include "model/bounded_map.h"
 #include "model/error.h"
-#include "model/mutex.h"
-#include "model/string_hash.h"
 
 namespace ndlfs::backends::zarr {
 
@@ -51,10 +49,12 @@ class FolderLooks {
   // `root` is the prefix of the keys of the hierarchy.
   FolderLooks(std::shared_ptr<const Store> store, std::string root,
               std::chrono::nanoseconds holds)
-      : store_(std::move(store)), root_(std::move(root)), holds_(holds) {}
+      : store_(std::move(store)),
+        root_(std::move(root)),
+        known_(Trust{.lifetime = holds}, kMostKept) {}
 
   // The files of the folder at `prefix`. At the root these are the files of both versions.
-  FolderLookPtr LookInto(const std::string& prefix, bool is_v3) const EXCLUDES(mutex_);
+  FolderLookPtr LookInto(const std::string& prefix, bool is_v3) const;
   // The document of a node right at `prefix`; nullopt if there is none.
   model::Result<std::optional<std::string>> FindDocument(const std::string& prefix,
                                                          bool is_v3) const;
@@ -63,31 +63,18 @@ class FolderLooks {
                                                               bool is_v3) const;
 
   // Makes the next look at each folder a new one.
-  void ForgetKept() const EXCLUDES(mutex_);
+  void ForgetKept() const { known_.ForgetAll(); }
 
  private:
   FolderLookPtr LookAtFiles(const std::string& prefix, bool is_v3) const;
   FolderLookPtr LookForCopies(const std::string& prefix) const;
-  // The look that an earlier request has kept under `key`; null if it is too old.
-  FolderLookPtr Known(std::string_view key) const EXCLUDES(mutex_);
-  void Keep(const std::string& key, FolderLookPtr look,
-            std::chrono::steady_clock::time_point looked_at) const EXCLUDES(mutex_);
 
   const std::shared_ptr<const Store> store_;
   const std::string root_;
-  const std::chrono::nanoseconds holds_;
   const uint64_t owner_ = NewId();
-  struct Kept {
-    FolderLookPtr look;
-    std::chrono::steady_clock::time_point looked_at;
-  };
   // Enough for the requests that a program makes when it finds a folder and goes into it.
   static constexpr uint64_t kMostKept = 64;
-  mutable model::Mutex mutex_;
-  mutable model::BoundedMap<std::string, Kept, model::StringHash> kept_ GUARDED_BY(mutex_){
-      kMostKept};
-  // Looks that are older than this do not hold.
-  mutable std::chrono::steady_clock::time_point hold_from_ GUARDED_BY(mutex_);
+  mutable Answers<FolderLookPtr> known_;
 };
 
 }  // namespace ndlfs::backends::zarr

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
+#include "backends/store/answers.h"
 #include "backends/store/http/object_service.h"
 #include "backends/store/store.h"
 #include "model/bounded_map.h"
@@ -42,40 +42,32 @@ struct RemoteDocument {
 // memory. Thread-safe.
 class LookMemory {
  public:
-  struct Options {
-    // How long an answer is trusted; nullopt: for ever.
-    std::optional<std::chrono::nanoseconds> lifetime;
-    // As ObjectService::lists_are_complete().
-    bool lists_are_complete = false;
-    std::function<std::chrono::steady_clock::time_point()> clock;
-  };
-  explicit LookMemory(Options options);
+  // `lists_are_complete`: as ObjectService::lists_are_complete().
+  LookMemory(Trust trust, bool lists_are_complete);
 
-  std::chrono::steady_clock::time_point Now() const { return options_.clock(); }
-  bool remembers() const {
-    return !options_.lifetime || *options_.lifetime > options_.lifetime->zero();
-  }
-
-  bool trusts_for_ever() const { return !options_.lifetime; }
+  std::chrono::steady_clock::time_point Now() const { return looks_.trust().clock(); }
+  bool remembers() const { return looks_.trust().keeps_answers(); }
+  bool trusts_for_ever() const { return !looks_.trust().lifetime; }
 
   // The look at the path, if it was looked at or its directory was listed.
-  std::optional<Look> Find(std::string_view path) const EXCLUDES(mutex_);
+  std::optional<Look> Find(std::string_view path) const;
   // It was asked for at `when`.
-  void Note(const std::string& path, const Look& look,
-            std::chrono::steady_clock::time_point when) EXCLUDES(mutex_);
+  void Note(const std::string& path, const Look& look, Trust::Time when) {
+    looks_.Put(path, look, when);
+  }
   // The look at the path itself.
-  std::optional<Look> FindOwn(std::string_view path) const EXCLUDES(mutex_);
+  std::optional<Look> FindOwn(std::string_view path) const { return FindIn(looks_, path); }
 
   // The same of the file at the path alone, which a directory of its name may hide.
-  std::optional<Look> FindFile(std::string_view path) const EXCLUDES(mutex_);
-  void NoteFile(const std::string& path, const Look& look,
-                std::chrono::steady_clock::time_point when) EXCLUDES(mutex_);
+  std::optional<Look> FindFile(std::string_view path) const;
+  void NoteFile(const std::string& path, const Look& look, Trust::Time when) {
+    (lists_are_complete_ ? files_ : looks_).Put(path, look, when);
+  }
 
   // The names in the directory; null if it was not asked for.
-  DirectoryNamesPtr FindNames(std::string_view path) const EXCLUDES(mutex_);
+  DirectoryNamesPtr FindNames(std::string_view path) const;
   // They were asked for at `when`.
-  void NoteNames(const std::string& path, DirectoryNames names,
-                 std::chrono::steady_clock::time_point when) EXCLUDES(mutex_);
+  void NoteNames(const std::string& path, DirectoryNames names, Trust::Time when);
 
   // Documents are kept with their version, for any time.
   std::optional<RemoteDocument> FindDocument(std::string_view path) const EXCLUDES(mutex_);
@@ -83,26 +75,16 @@ class LookMemory {
   void ForgetDocument(const std::string& path) EXCLUDES(mutex_);
 
  private:
-  template <typename T>
-  struct Known {
-    T what;
-    std::chrono::steady_clock::time_point when;
-  };
-  template <typename T>
-  using Map = model::BoundedMap<std::string, T, model::StringHash>;
-  using Looks = Map<Known<Look>>;
+  std::optional<Look> FindIn(const Answers<Look>& looks, std::string_view path) const;
+  std::optional<Look> FindListed(std::string_view path) const;
 
-  bool Holds(std::chrono::steady_clock::time_point when) const;
-  std::optional<Look> FindIn(Looks& looks, std::string_view path) const EXCLUDES(mutex_);
-  std::optional<Look> FindListed(std::string_view path) const EXCLUDES(mutex_);
-  void NoteIn(Looks& looks, const std::string& path, const Known<Look>& look) EXCLUDES(mutex_);
-
-  const Options options_;
+  const bool lists_are_complete_;
+  Answers<Look> looks_;  // of paths
+  Answers<Look> files_;  // of files that directories may hide
+  Answers<DirectoryNamesPtr> names_;
   mutable model::Mutex mutex_;
-  mutable Looks looks_;  // of paths; guarded by mutex_, like all of them
-  mutable Looks files_;  // of files that directories may hide
-  mutable Map<Known<DirectoryNamesPtr>> names_ GUARDED_BY(mutex_);
-  mutable Map<RemoteDocument> documents_ GUARDED_BY(mutex_);
+  mutable model::BoundedMap<std::string, RemoteDocument, model::StringHash> documents_
+      GUARDED_BY(mutex_);
 };
 
 // The object called `name`; null if there is none.

@@ -224,8 +224,8 @@ RemoteTree::RemoteTree(std::shared_ptr<const HttpClient> client,
       first_documents_(std::move(options.first_documents)),
       extension_(std::move(options.extension)),
       pointers_(std::move(options.pointers)),
-      memory_(
-          {options.trusts_looks_for, service_->lists_are_complete(), std::move(options.clock)}),
+      memory_({options.trusts_looks_for, std::move(options.clock)},
+              service_->lists_are_complete()),
       times_(kMostTimes),
       readable_(kMostReadable) {}
 

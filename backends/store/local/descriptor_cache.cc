@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kGlobalCapacity = 64;
 
 bool IsOutOfDescriptors(const model::Error& error) {
-  return error.sys_errno() == EMFILE || error.sys_errno() == ENFILE;
+  return error.reason() == model::SystemReason::kNoDescriptors;
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,25 +65,21 @@ void AddOptionLists(CLI::App& app, MountOptions& options, const bool& tolerant) 
 }
 
 void AddRemoteOptions(CLI::App& app, MountOptions& options) {
-  for (const MountOption& option : AllMountOptions()) {
-    if (option.is_remote) AddLongOption(app, options, option);
-  }
+  for (const MountOption& option : RemoteOptions()) AddLongOption(app, options, option);
 }
 
 void AddLongOptions(CLI::App& app, MountOptions& options, Foreground foreground) {
-  for (const MountOption& option : AllMountOptions()) {
-    if (option.name == "foreground" && foreground == Foreground::kAlways) continue;
-    AddLongOption(app, options, option);
+  for (const MountOption* option : AllMountOptions()) {
+    if (option->name == "foreground" && foreground == Foreground::kAlways) continue;
+    AddLongOption(app, options, *option);
   }
 }
 
 void AddServedOptions(CLI::App& app, MountOptions& options) {
-  constexpr std::array<std::string_view, 6> kOfMounts = {
-      "allow-other", "uid", "gid", "umask", "inode32", "foreground"};
-  for (const MountOption& option : AllMountOptions()) {
+  for (const MountOption* option : AllMountOptions()) {
     const bool is_of_mounts =
-        std::find(kOfMounts.begin(), kOfMounts.end(), option.name) != kOfMounts.end();
-    if (!is_of_mounts) AddLongOption(app, options, option);
+        std::ranges::any_of(OnlyMountOptions(), [&](const auto& o) { return &o == option; });
+    if (!is_of_mounts) AddLongOption(app, options, *option);
   }
 }
 

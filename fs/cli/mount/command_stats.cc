@@ -170,16 +170,16 @@ Result<int> Watch(const StatsArguments& arguments, const MountFacts& facts, Moun
 
 Result<int> Stats(const StatsArguments& arguments) {
   const auto config = ReadControlFile(arguments.mountpoint, "config.yaml");
-  if (!config && config.error().sys_errno() == ENOTCONN) {
+  if (!config && config.error().reason() == model::SystemReason::kNotConnected) {
     return BadInput("{}: the mount there has died; ndlfs umount removes it",
                     Quote(arguments.mountpoint));
   }
-  if (!config && config.error().sys_errno() == ENOENT) {
+  if (!config && config.error().reason() == model::SystemReason::kNoSuchFile) {
     return BadInput("{}: ndlfs is not mounted there", Quote(arguments.mountpoint));
   }
   if (!config) {
     return BadInput("{}: ndlfs is not mounted there ({})", Quote(arguments.mountpoint),
-                    std::strerror(config.error().sys_errno()));
+                    config.error().SystemText());
   }
   NDLFS_TRY(auto first, ReadStats(arguments.mountpoint));
   struct sigaction action = {};
@@ -189,7 +189,7 @@ Result<int> Stats(const StatsArguments& arguments) {
                             ValueOf(*config, "version")};
   auto result = Watch(arguments, facts, std::move(first));
   // The reader of the pipe has closed it, which needs no message.
-  if (!result && result.error().sys_errno() == EPIPE) return 1;
+  if (!result && result.error().reason() == model::SystemReason::kClosedPipe) return 1;
   return result;
 }
 

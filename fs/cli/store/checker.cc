@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <tuple>
 #include <utility>
 
@@ -20,15 +19,16 @@ namespace {
 using model::ErrorCode;
 
 // Whether the names and links in a store, and not the system, are the cause.
-bool IsOfTheStore(int sys_errno) {
-  switch (sys_errno) {
-    case ENOENT:
-    case ENOTDIR:
-    case EISDIR:
-    case ENAMETOOLONG:
-    case EINVAL:
-    case ELOOP:
-    case ENXIO:  // neither a file nor a directory
+bool IsOfTheStore(model::SystemReason reason) {
+  using model::SystemReason;
+  switch (reason) {
+    case SystemReason::kNoSuchFile:
+    case SystemReason::kNoDirectory:
+    case SystemReason::kIsDirectory:
+    case SystemReason::kNameTooLong:
+    case SystemReason::kInvalid:
+    case SystemReason::kLinkLoop:
+    case SystemReason::kNoPlainFile:
       return true;
     default:
       return false;
@@ -85,7 +85,7 @@ Verdict Judge(const model::Error& error) {
     case ErrorCode::kStale:
       return Verdict::kUnreadable;
     case ErrorCode::kIo:
-      return IsOfTheStore(error.sys_errno()) ? Verdict::kDamaged : Verdict::kUnreadable;
+      return IsOfTheStore(error.reason()) ? Verdict::kDamaged : Verdict::kUnreadable;
     default:
       return Verdict::kDamaged;
   }

@@ -242,7 +242,7 @@ model::Result<int> Cat(const CatArguments& arguments) {
   const auto copied = CopyObject(store, arguments);
   if (copied) return 0;
   // The reader of the pipe has closed it, which needs no message.
-  if (copied.error().sys_errno() == EPIPE) return 1;
+  if (copied.error().reason() == model::SystemReason::kClosedPipe) return 1;
   return model::Propagate(WithNearestName(copied.error(), store), store.where);
 }
 

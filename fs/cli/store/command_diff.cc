@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -348,7 +347,8 @@ int Diff(const DiffArguments& arguments) {
   const auto status = RunDiff(arguments, output);
   if (status) return *status;
   // The reader of the pipe has closed it, which needs no message.
-  if (status.error().sys_errno() != EPIPE) output.Trouble(status.error().message());
+  if (status.error().reason() != model::SystemReason::kClosedPipe)
+    output.Trouble(status.error().message());
   return kDiffTrouble;
 }
 

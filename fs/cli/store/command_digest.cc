@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <map>
 #include <memory>
 #include <string>
@@ -215,7 +214,8 @@ int Digest(const DigestArguments& arguments) {
   auto status = RunDigest(arguments, display);
   if (status) return *status;
   // The reader of the pipe has closed it, which needs no message.
-  if (status.error().sys_errno() != EPIPE) display.Tell(status.error().message());
+  if (status.error().reason() != model::SystemReason::kClosedPipe)
+    display.Tell(status.error().message());
   return kDigestTrouble;
 }
 

@@ -125,7 +125,7 @@ model::Error WithProposal(const model::Error& error, const std::string& given) {
   namespace stdfs = std::filesystem;
   std::error_code ignored;
   stdfs::path parent = stdfs::path(given).parent_path();
-  if (error.sys_errno() == ENOENT) {
+  if (error.reason() == model::SystemReason::kNoSuchFile) {
     Names names;
     for (const auto& entry :
          stdfs::directory_iterator(parent.empty() ? "." : parent, ignored)) {
@@ -134,7 +134,7 @@ model::Error WithProposal(const model::Error& error, const std::string& given) {
     const std::vector<std::string_view> candidates(names.begin(), names.end());
     return error.WithMessage(error.message() + DidYouMean(given, candidates));
   }
-  if (error.sys_errno() != ENOTDIR) return error;
+  if (error.reason() != model::SystemReason::kNoDirectory) return error;
   while (parent.has_relative_path() && !stdfs::is_regular_file(parent, ignored)) {
     parent = parent.parent_path();
   }

@@ -105,8 +105,8 @@ model::Result<DocumentPtr> Write(const DocumentWriter& writer,
       refusals.Add(entity.error());
       return nullptr;
     }
-    notes.Note(ObjectSet::Kind::kData, array, (*entity)->generation);
-    return (*entity)->reader;
+    notes.Note(ObjectSet::Kind::kData, array, (*entity)->generation());
+    return (*entity)->reader();
   };
   NDLFS_TRY(auto text, writer(traced, store->place()->name, path, reader_of,
                               [&](const model::Error& error) { refusals.Add(error); }));

@@ -64,32 +64,13 @@ model::Result<backends::MetadataFiles> FindFiles(const backends::Hierarchy& hier
 // When the data have changed, by the files if they tell; a chunk that is gone
 // has no time left but now.
 int64_t TimeOfChange(const Entity& before) {
-  if (!before.ledger || !before.ledger->Changed()) return before.data_mtime_ns;
-  const int64_t changed = before.ledger->changed_mtime_ns();
-  return std::max(before.data_mtime_ns, changed != 0 ? changed : NowNs());
+  const int64_t known = before.facts().data_mtime_ns;
+  if (!before.ledger() || !before.ledger()->Changed()) return known;
+  const int64_t changed = before.ledger()->changed_mtime_ns();
+  return std::max(known, changed != 0 ? changed : NowNs());
 }
 
 }  // namespace
-
-// Only a holder of this source finds its chunks again. Another entity that gets the same source
-// has a ledger that has not seen these chunks, and so has to read them itself.
-Entity::~Entity() {
-  if (reader) cache_.Forget(reader->source().id());
-}
-
-void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
-  if (error.is_momentary()) return;
-  failures_->Add(model::OneLine(name) + ": " + error.message());
-  if (kept_failures_ != nullptr) kept_failures_->Keep(kept_name_, {version, failures_, ledger});
-}
-
-void Entity::BeginLedger(KeptFailures& kept, std::string name, bool continues) {
-  kept_failures_ = &kept;
-  kept_name_ = std::move(name);
-  auto found = continues ? kept.Find(kept_name_, version) : std::nullopt;
-  if (found) failures_ = std::move(found->failures);
-  ledger = found ? std::move(found->ledger) : std::make_shared<cache::ChunkLedger>();
-}
 
 std::function<backends::FileLook(const std::string&, bool)> DetectIn(
     std::shared_ptr<const backends::Source> source, backends::Detection detection) {
@@ -221,7 +202,7 @@ uint64_t MountedStore::held_bytes() const {
 }
 
 void MountedStore::Touch(const EntityPtr& entity) const {
-  services_.entities.Touch(entity, entity->held_bytes + entity->views->held_bytes());
+  services_.entities.Touch(entity, entity->facts().held_bytes + entity->views().held_bytes());
 }
 
 model::Result<HierarchyPtr> MountedStore::Hierarchy() {
@@ -402,10 +383,10 @@ bool MountedStore::HasOtherMetadata(const std::weak_ptr<const backends::Hierarch
 }
 
 bool MountedStore::StillHas(const Entity& entity) {
-  const HierarchyPtr hierarchy = entity.loaded_from.lock();
-  if (hierarchy == nullptr || entity.node == nullptr) return false;
-  const auto node = hierarchy->Load(entity.path);
-  return node && *node == entity.node;
+  const HierarchyPtr hierarchy = entity.facts().loaded_from.lock();
+  if (hierarchy == nullptr || entity.node() == nullptr) return false;
+  const auto node = hierarchy->Load(entity.path());
+  return node && *node == entity.node();
 }
 
 model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
@@ -416,9 +397,9 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
     return seen.entity;
   }
   if (seen.entity) {
-    const bool changed = seen.entity->is_transient ||
-                         seen.entity->version != VersionOf(*hierarchy, path) ||
-                         (seen.entity->ledger && seen.entity->ledger->Changed());
+    const bool changed = seen.entity->facts().is_transient ||
+                         seen.entity->version() != VersionOf(*hierarchy, path) ||
+                         (seen.entity->ledger() && seen.entity->ledger()->Changed());
     if (!changed) {
       Confirm(path, *seen.entity);
       Touch(seen.entity);
@@ -426,7 +407,7 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
     }
     // The opened store knows this array by the source that it had: chunks of
     // that are in the cache.
-    if (seen.entity->loaded_from.lock() == hierarchy) {
+    if (seen.entity->facts().loaded_from.lock() == hierarchy) {
       NDLFS_TRY(hierarchy, Reopen(hierarchy));
     }
     services_.entities.Drop(seen.entity.get());
@@ -448,7 +429,7 @@ model::Result<MountedStore::FolderLook> MountedStore::LookAtFolder(std::string_v
     }
   }
   NDLFS_TRY(const auto entity, Get(path));
-  return FolderLook{entity->mtime_ns, entity->permissions};
+  return FolderLook{entity->facts().mtime_ns, entity->facts().permissions};
 }
 
 MountedStore::Seen MountedStore::Find(std::string_view path) {
@@ -458,17 +439,17 @@ MountedStore::Seen MountedStore::Find(std::string_view path) {
   if (known == nullptr) return {};
   EntityPtr entity = known->object.lock();
   const auto looked_at = known->note;
-  const bool holds = entity && entity->is_transient
+  const bool holds = entity && entity->facts().is_transient
                          ? services_.freshness.HoldsFailure(looked_at)
                          : is_settled || services_.freshness.Holds(looked_at);
-  const bool fresh = entity && holds && !(entity->ledger && entity->ledger->has_changed());
+  const bool fresh = entity && holds && !(entity->ledger() && entity->ledger()->has_changed());
   return {std::move(entity), fresh};
 }
 
 // A format may go by what it knew of the store at the last look. A failure is tried again after
 // a time of its own.
 Freshness::Time MountedStore::TimeOfLook(const Entity& entity) const {
-  return entity.is_transient ? services_.freshness.Now() : looked_at_;
+  return entity.facts().is_transient ? services_.freshness.Now() : looked_at_;
 }
 
 void MountedStore::Confirm(std::string_view path, const Entity& entity) {
@@ -477,51 +458,66 @@ void MountedStore::Confirm(std::string_view path, const Entity& entity) {
   if (known != nullptr) known->note = TimeOfLook(entity);
 }
 
+// Such an error is about the request, and not about the object.
+static bool IsAboutRequest(const model::Result<std::shared_ptr<const backends::Node>>& node) {
+  if (!node) return IsCancelled(node.error());
+  return (*node)->error && IsCancelled(*(*node)->error);
+}
+
 model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
                                             std::string_view path, const Entity* before) {
-  auto entity = std::make_shared<Entity>(services_.cache);
-  entity->path = path;
-  entity->loaded_from = hierarchy;
+  Entity::Facts facts = {.path = std::string(path), .loaded_from = hierarchy};
+  Entity::Data data;
+  NotedFailures failures;
   const auto asked_at = services_.freshness.Now();
   const auto version = hierarchy->Version(path);
   // To find out that there is nothing may take a search: once is enough.
   if (!version && version.error().code() == model::ErrorCode::kNotFound) {
     return model::NotFound("{}", path);
   }
-  entity->version = version.value_or(0);
-  entity->generation = ++services_.last_generation;
+  facts.version = version.value_or(0);
+  facts.generation = ++services_.last_generation;
   auto node = hierarchy->Load(path);
-  // Neither is about the object.
-  if (!node && IsCancelled(node.error())) return model::Propagate(node.error());
-  if (node && (*node)->error && IsCancelled(*(*node)->error)) {
-    return model::Propagate(*(*node)->error);
+  if (IsAboutRequest(node)) {
+    return model::Propagate(node ? *(*node)->error : std::move(node).error());
   }
   if (!node) {
-    const bool gone = node.error().code() == model::ErrorCode::kNotFound;
-    if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());
-    // A path that is no object of this store needs no reason why it is not shown.
-    if (!IsListed(*hierarchy, path)) {
-      if (is_shared() && IsDenied(node.error())) return model::Propagate(node.error());
-      return model::NotFound("{}", path);
-    }
-    entity->is_denied = is_shared() && IsDenied(node.error());
-    const auto found = FindFiles(*hierarchy, path);
-    if (found && !is_shared()) entity->mtime_ns = found->mtime_ns;
-    entity->permissions =
-        PermissionsOfFiles(found && !is_shared() ? found->files : std::vector<std::string>());
-    AddProblem(*entity, node.error());
+    NDLFS_RETURN_IF_ERROR(AddFailedLoad(facts, *hierarchy, node.error()));
   } else {
-    entity->node = *std::move(node);
-    entity->mtime_ns = entity->node->mtime_ns;
-    entity->permissions = PermissionsOfFiles(entity->node->files);
-    entity->is_transient = entity->node->is_partial;
-    if (entity->node->error) AddProblem(*entity, *entity->node->error);
-    AddData(*entity, before, asked_at);
+    facts.node = *std::move(node);
+    facts.mtime_ns = facts.node->mtime_ns;
+    facts.permissions = PermissionsOfFiles(facts.node->files);
+    facts.is_transient = facts.node->is_partial;
+    if (facts.node->error) AddProblem(facts, *facts.node->error);
+    data = DataOf(facts, failures, before == nullptr, asked_at);
   }
-  if (before != nullptr) entity->data_mtime_ns = TimeOfChange(*before);
-  entity->mtime_ns = std::max(entity->mtime_ns, entity->data_mtime_ns);
-  entity->held_bytes = kLeastEntity + (entity->node ? entity->node->held_bytes() : 0);
-  return entity;
+  if (before != nullptr) facts.data_mtime_ns = TimeOfChange(*before);
+  facts.mtime_ns = std::max(facts.mtime_ns, facts.data_mtime_ns);
+  facts.held_bytes = kLeastEntity + (facts.node ? facts.node->held_bytes() : 0);
+  return std::make_shared<const Entity>(services_.cache, std::move(facts), std::move(data),
+                                        std::move(failures));
+}
+
+model::Result<void> MountedStore::AddFailedLoad(Entity::Facts& facts,
+                                                const backends::Hierarchy& hierarchy,
+                                                const model::Error& error) const {
+  if (error.code() == model::ErrorCode::kNotFound || IsStale(error)) {
+    return model::Propagate(error);
+  }
+  // A path that is no object of this store needs no reason why it is not shown.
+  if (!IsListed(hierarchy, facts.path)) {
+    if (is_shared() && IsDenied(error)) return model::Propagate(error);
+    return model::NotFound("{}", facts.path);
+  }
+  facts.is_denied = is_shared() && IsDenied(error);
+  std::vector<std::string> files;
+  if (const auto found = FindFiles(hierarchy, facts.path); found && !is_shared()) {
+    facts.mtime_ns = found->mtime_ns;
+    files = found->files;
+  }
+  facts.permissions = PermissionsOfFiles(files);
+  AddProblem(facts, error);
+  return {};
 }
 
 backends::Permissions MountedStore::PermissionsOfFiles(
@@ -540,50 +536,59 @@ backends::Permissions MountedStore::PermissionsOfFiles(
   return CommonPermissions(permissions, store);
 }
 
-void MountedStore::AddProblem(Entity& entity, const model::Error& error) const {
-  const std::string line = Located(Describe(), entity.path, error.message());
-  entity.problems += line + "\n";
-  entity.is_transient = entity.is_transient || error.is_transient();
+void MountedStore::AddProblem(Entity::Facts& facts, const model::Error& error) const {
+  const std::string line = Located(Describe(), facts.path, error.message());
+  facts.problems += line + "\n";
+  facts.is_transient = facts.is_transient || error.is_transient();
   services_.problems.Report(line);
 }
 
-void MountedStore::AddData(Entity& entity, const Entity* before, Freshness::Time asked_at) {
-  const auto& source = entity.node->source;
-  if (entity.node->is_group() || source == nullptr) return;
-  AddLedger(entity, before, asked_at);
-  entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
-  const ArrayInput input = MakeArrayInput(entity.node, entity.reader, services_.scan);
+Entity::Data MountedStore::DataOf(Entity::Facts& facts, NotedFailures& failures, bool continues,
+                                  Freshness::Time asked_at) {
+  const auto& source = facts.node->source;
+  if (facts.node->is_group() || source == nullptr) return {};
+  auto ledger = BeginLedger(facts, failures, continues, asked_at);
+  auto reader = std::make_shared<const cache::ArrayReader>(source, services_.cache, ledger);
+  const ArrayInput input = MakeArrayInput(facts.node, reader, services_.scan);
   for (const ViewName& file : services_.array_views->Listed(input, services_.listed_views)) {
     if (!file.refusal) continue;
-    AddProblem(entity, model::Error(*file.refusal).In(file.name));
+    AddProblem(facts, model::Error(*file.refusal).In(file.name));
   }
+  return {std::move(ledger), std::move(reader)};
 }
 
-// An entity that has changed, `before`, has failed with other bytes.
-void MountedStore::AddLedger(Entity& entity, const Entity* before, Freshness::Time asked_at) {
-  entity.BeginLedger(
-      services_.failures,
-      path_ + '\0' + version_.ref + '\0' + std::to_string(caller_id()) + '\0' + entity.path,
-      before == nullptr);
-  if (entity.version == 0 || services_.freshness.immutable()) return;
-  entity.ledger->Watch(
-      [store = weak_from_this(), hierarchy = entity.loaded_from, path = entity.path,
-       version = entity.version] {
+// An array that has changed has failed with other bytes: its ledger does not continue.
+std::shared_ptr<cache::ChunkLedger> MountedStore::BeginLedger(const Entity::Facts& facts,
+                                                              NotedFailures& failures,
+                                                              bool continues,
+                                                              Freshness::Time asked_at) {
+  failures.kept = &services_.failures;
+  failures.name =
+      path_ + '\0' + version_.ref + '\0' + std::to_string(caller_id()) + '\0' + facts.path;
+  const auto kept =
+      continues ? failures.kept->Find(failures.name, facts.version) : std::nullopt;
+  if (kept) failures.failures = kept->failures;
+  auto ledger = kept ? kept->ledger : std::make_shared<cache::ChunkLedger>();
+  if (facts.version == 0 || services_.freshness.immutable()) return ledger;
+  ledger->Watch(
+      [store = weak_from_this(), hierarchy = facts.loaded_from, path = facts.path,
+       version = facts.version] {
         const auto here = store.lock();
         return here != nullptr && here->HasOtherMetadata(hierarchy, path, version);
       },
       services_.freshness.interval() + (services_.freshness.Now() - asked_at));
+  return ledger;
 }
 
 EntityPtr MountedStore::Keep(EntityPtr entity, const Entity* before) {
   EntityPtr other;  // destroyed after the lock is given back
   {
     model::MutexLock lock(mutex_);
-    if (const auto* known = known_.Find(entity->path)) other = known->object.lock();
-    if (other && other.get() != before && other->version == entity->version) {
+    if (const auto* known = known_.Find(entity->path())) other = known->object.lock();
+    if (other && other.get() != before && other->version() == entity->version()) {
       std::swap(entity, other);  // another thread was faster
     } else {
-      known_.Put(entity->path, entity, TimeOfLook(*entity));
+      known_.Put(entity->path(), entity, TimeOfLook(*entity));
     }
   }
   Touch(entity);

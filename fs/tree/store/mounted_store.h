@@ -3,11 +3,6 @@
 // One store of the source, as the mount shows it. The store is opened when a program looks
 // inside. When the last look is no longer fresh, ndlfs looks at it again, and opens it again if
 // it has changed.
-//
-// An *entity* is one version of an object of the store (group, ndarray, dimension coordinate).
-// When the metadata of an array change, or a chunk that was read changes, a new entity replaces
-// the old one, with a new source, reader and ledger. Open files keep the old entity. So one
-// entry of the chunk cache never has bytes of two versions, and neither has one inode.
 #pragma once
 
 #include <atomic>
@@ -24,12 +19,10 @@
 #include "backends/store/caller.h"
 #include "backends/store/permissions.h"
 #include "backends/store/source.h"
-#include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
-#include "cache/chunk_ledger.h"
 #include "fs/tree/problem_log.h"
+#include "fs/tree/store/entity.h"
 #include "fs/tree/store/freshness.h"
-#include "fs/tree/store/kept_views.h"
 #include "fs/tree/tree_node.h"
 #include "fs/tree/view/read_failures.h"
 #include "fs/view/all_views.h"
@@ -42,69 +35,6 @@
 namespace ndlfs::fs {
 
 using HierarchyPtr = std::shared_ptr<const backends::Hierarchy>;
-
-// Immutable, except for results of reads: views, failures, the digest.
-class Entity {
- public:
-  explicit Entity(cache::ChunkCache& cache) : cache_(cache) {}
-  ~Entity();
-  Entity(const Entity&) = delete;
-  Entity& operator=(const Entity&) = delete;
-
-  bool is_group() const { return node != nullptr && node->is_group(); }
-  bool is_array() const { return node != nullptr && !node->is_group(); }
-  // The text of `error.txt`; empty if there is none.
-  std::string ErrorText() const { return problems + failures_->Text(); }
-  // Notes, for `error.txt`, that a read of the file `name` has failed. Ignores transient
-  // failures, which have nothing to do with the array.
-  void NoteFailure(const std::string& name, const model::Error& error) const;
-  // Gives an array its ledger. From now on `kept` has its failures under `name` when it leaves
-  // memory. `continues`: it has those, and the ledger, that are kept there already.
-  void BeginLedger(KeptFailures& kept, std::string name, bool continues);
-
-  // The text of the digest of the elements, if it was computed before.
-  std::optional<std::string> KnownDigest() const EXCLUDES(digest_mutex_) {
-    const model::MutexLock lock(digest_mutex_);
-    return digest_;
-  }
-  void KeepDigest(std::string digest) const EXCLUDES(digest_mutex_) {
-    const model::MutexLock lock(digest_mutex_);
-    digest_ = std::move(digest);
-  }
-
-  std::string path;         // NDL path name
-  uint64_t generation = 0;  // no other entity in this process has it
-  uint64_t version = 0;     // of the metadata
-  std::weak_ptr<const backends::Hierarchy> loaded_from;
-  // Null if the object cannot be loaded; `problems` then has the reason.
-  std::shared_ptr<const backends::Node> node;
-  std::string problems;       // the known problems, one a line; empty if there are none
-  bool is_transient = false;  // the system refused something; a later look may get it
-  bool is_denied = false;     // on a mount for others: the caller may not read the metadata
-  // Null except for arrays that have data.
-  std::shared_ptr<cache::ChunkLedger> ledger;
-  std::shared_ptr<const cache::ArrayReader> reader;
-  const std::unique_ptr<KeptViews> views = std::make_unique<KeptViews>();
-  // Modification times, in nanoseconds since 1970: the newest of the metadata
-  // and of the chunks that were found changed, and the newest of these chunks
-  // alone.
-  int64_t mtime_ns = 0;
-  int64_t data_mtime_ns = 0;
-  // Its weight in StoreServices::entities in bytes, without its views.
-  uint64_t held_bytes = 0;
-  // The permissions that its files show: those of its metadata in the source.
-  backends::Permissions permissions;
-
- private:
-  cache::ChunkCache& cache_;
-  // What has failed when it was read.
-  std::shared_ptr<ReadFailures> failures_ = std::make_shared<ReadFailures>();
-  KeptFailures* kept_failures_ = nullptr;  // null: not kept
-  std::string kept_name_;
-  mutable model::Mutex digest_mutex_;
-  mutable std::optional<std::string> digest_ GUARDED_BY(digest_mutex_);
-};
-using EntityPtr = std::shared_ptr<const Entity>;
 
 // Which version of its store a MountedStore shows: that of StoreServices::open_options, or, if
 // `ref` is not empty, this one.
@@ -283,12 +213,20 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // The permissions to show: those of the store's file or, if the store is a directory, those
   // that it and `files` in it have in common. A file that cannot be looked at has none.
   backends::Permissions PermissionsOfFiles(const std::vector<std::string>& files) const;
-  void AddProblem(Entity& entity, const model::Error& error) const;
-  // The metadata of `entity` were asked for at the time `asked_at`. `before`: see Load().
-  void AddData(Entity& entity, const Entity* before, Freshness::Time asked_at);
-  // Gives `entity` a ledger. If failures of the array were kept, takes them over together with
-  // their ledger, so that a repaired file is noticed.
-  void AddLedger(Entity& entity, const Entity* before, Freshness::Time asked_at);
+  void AddProblem(Entity::Facts& facts, const model::Error& error) const;
+  // The facts about an object that could not be loaded because of `error`; an error if it is
+  // not shown.
+  model::Result<void> AddFailedLoad(Entity::Facts& facts, const backends::Hierarchy& hierarchy,
+                                    const model::Error& error) const;
+  // How to read an array whose metadata were asked for at the time `asked_at`. Adds problems of
+  // its views to `facts`. `failures` are those of its ledger.
+  Entity::Data DataOf(Entity::Facts& facts, NotedFailures& failures, bool continues,
+                      Freshness::Time asked_at);
+  // Begins a ledger. If `continues`, and failures of the array were kept, takes them over
+  // together with their ledger, so that a repaired file is noticed.
+  std::shared_ptr<cache::ChunkLedger> BeginLedger(const Entity::Facts& facts,
+                                                  NotedFailures& failures, bool continues,
+                                                  Freshness::Time asked_at);
 
   StoreServices& services_;
   const std::string path_;

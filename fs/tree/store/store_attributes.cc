@@ -38,10 +38,11 @@ Attributes FileAttributes(const MountedStore& store) {
 }
 
 Attributes FileAttributes(const MountedStore& store, const Entity& entity) {
-  Permissions permissions = entity.permissions;
+  Permissions permissions = entity.facts().permissions;
   permissions.mode &= 0444;
-  return AttributesWith(permissions, S_IFREG,
-                        entity.mtime_ns != 0 ? entity.mtime_ns : store.status().mtime_ns);
+  return AttributesWith(
+      permissions, S_IFREG,
+      entity.facts().mtime_ns != 0 ? entity.facts().mtime_ns : store.status().mtime_ns);
 }
 
 Attributes FileAttributes(const MountedStore& store, const Entity& entity,

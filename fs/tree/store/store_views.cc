@@ -24,9 +24,9 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
   // The group of `entity`.
   StoreGroup(StorePtr store, const EntityPtr& entity, std::shared_ptr<ObjectNotes> notes)
       : store_(std::move(store)),
-        path_(entity->path),
+        path_(entity->path()),
         notes_(std::move(notes)),
-        node_(entity->node) {}
+        node_(entity->node()) {}
   // The group at `path`, which is loaded when somebody asks for its node.
   StoreGroup(StorePtr store, std::string path, std::shared_ptr<ObjectNotes> notes)
       : store_(std::move(store)), path_(std::move(path)), notes_(std::move(notes)) {}
@@ -99,14 +99,15 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
 
  private:
   Result<GroupChild> ChildOf(const EntityPtr& entity) const {
-    if (entity->node == nullptr) return model::BadInput("{}", model::OneLine(entity->problems));
+    if (entity->node() == nullptr)
+      return model::BadInput("{}", model::OneLine(entity->facts().problems));
     GroupChild child;
-    child.node = entity->node;
+    child.node = entity->node();
     if (entity->is_group()) {
       child.group = std::make_shared<const StoreGroup>(store_, entity, notes_);
-    } else if (entity->reader) {
-      child.array =
-          MakeArrayInput(entity->node, entity->reader, store_->services().scan, entity->path);
+    } else if (entity->reader()) {
+      child.array = MakeArrayInput(entity->node(), entity->reader(), store_->services().scan,
+                                   entity->path());
       child.array->group = shared_from_this();
     }
     return child;
@@ -128,8 +129,9 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
   }
   Result<std::shared_ptr<const backends::Node>> LoadNode(const std::string& path) const {
     NDLFS_TRY(const auto entity, LoadEntity(path));
-    if (entity->node == nullptr) return model::BadInput("{}", model::OneLine(entity->problems));
-    return entity->node;
+    if (entity->node() == nullptr)
+      return model::BadInput("{}", model::OneLine(entity->facts().problems));
+    return entity->node();
   }
 
   const StorePtr store_;
@@ -156,11 +158,11 @@ class RefusedView final : public View {
 
 ArrayInput InputOf(const StorePtr& store, const Entity& entity,
                    const std::shared_ptr<ObjectNotes>& notes) {
-  ArrayInput input = MakeArrayInput(entity.node, entity.reader, store->services().scan);
+  ArrayInput input = MakeArrayInput(entity.node(), entity.reader(), store->services().scan);
   input.place = store->place();
-  if (entity.path == "/") return input;
+  if (entity.path() == "/") return input;
   input.group = std::make_shared<const StoreGroup>(
-      store, std::string(model::ParentPath(entity.path)), notes);
+      store, std::string(model::ParentPath(entity.path())), notes);
   return input;
 }
 
@@ -176,7 +178,8 @@ Result<bool> IsUnchanged(const StorePtr& store, const EntityView& view) {
 }
 
 std::string NameOf(const MountedStore& store, const Entity& entity, std::string_view name) {
-  return store.Describe() + (entity.path == "/" ? "" : entity.path) + '/' + std::string(name);
+  return store.Describe() + (entity.path() == "/" ? "" : entity.path()) + '/' +
+         std::string(name);
 }
 
 // Only a program that looks for a file which no listing shows needs to know why there is none.
@@ -212,7 +215,7 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
                                ObjectNotes& notes) {
   const auto file = provider.Find(to_find, name);
   if (!file) return model::NotFound("{}", name);
-  EntityViewPtr kept = entity->views->Find(file->name);
+  EntityViewPtr kept = entity->views().Find(file->name);
   if (kept) {
     NDLFS_TRY(const bool unchanged, IsUnchanged(store, *kept));
     if (!unchanged) kept = nullptr;
@@ -236,9 +239,9 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
     made->node = std::make_shared<const RefusedView>(view.error());
   }
   notes.MoveTo(made->objects, entity.get(), looked_at);
-  made->generation = made->objects.Hash(entity->generation);
+  made->generation = made->objects.Hash(entity->generation());
   if (made->objects.size() >= kManyViewParts) backends::GiveBackFreeMemory();
-  kept = entity->views->Keep(std::move(made));
+  kept = entity->views().Keep(std::move(made));
   // Last, so that it is not dropped for its own parts.
   store->Touch(entity);
   if (view) return kept;
@@ -268,16 +271,16 @@ std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const Entit
     const auto group = std::make_shared<StoreGroup>(store, entity, notes);
     if (children != nullptr) group->SetNames(*children);
     names = ask(*services.group_views, *group);
-  } else if (entity->reader) {
+  } else if (entity->reader()) {
     const ArrayInput input = InputOf(store, *entity, notes);
     names = ask(*services.array_views, input);
-    if (entity->path == "/") {
+    if (entity->path() == "/") {
       const auto group = MakeGroupOfArray(input, ArrayName(*store));
       AddByName(ask(*services.group_views, *group), names);
     }
   }
   for (ViewName& file : names) {
-    const auto kept = entity->views->Find(file.name);
+    const auto kept = entity->views().Find(file.name);
     if (kept && !file.refusal) file.refusal = kept->refusal();
   }
   return names;
@@ -314,12 +317,12 @@ Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
     return FindWith<GroupInput>(*services.group_views, *group, *group, store, entity, name,
                                 *notes);
   }
-  if (!entity->reader) return model::NotFound("{}", name);
+  if (!entity->reader()) return model::NotFound("{}", name);
   const ArrayInput to_find = InputOf(store, *entity, std::make_shared<ObjectNotes>());
   // A store that is one array has the files of a group as well. Brackets mean a slice to an
   // array, and may be a constraint of DAP to a group.
   const auto of_array = services.array_views->Find(to_find, name);
-  if (entity->path == "/" && !IsThere(of_array)) {
+  if (entity->path() == "/" && !IsThere(of_array)) {
     const auto group = MakeGroupOfArray(InputOf(store, *entity, notes), ArrayName(*store));
     if (!of_array || IsThere(services.group_views->Find(*group, name))) {
       return FindWith<GroupInput>(*services.group_views, *group, *group, store, entity, name,
@@ -348,23 +351,24 @@ Result<FoundView> FindViewAgain(const StorePtr& store, const std::string& path,
 bool MayHaveView(const StorePtr& store, const EntityPtr& entity, std::string_view name) {
   const StoreServices& services = store->services();
   const auto notes = std::make_shared<ObjectNotes>();
-  if (entity->node == nullptr) return false;
+  if (entity->node() == nullptr) return false;
   if (entity->is_group()) {
     const auto group = std::make_shared<const StoreGroup>(store, entity, notes);
     return IsThere(services.group_views->Find(*group, name));
   }
-  if (!entity->reader) return false;
+  if (!entity->reader()) return false;
   const ArrayInput input = InputOf(store, *entity, notes);
   if (IsThere(services.array_views->Find(input, name))) return true;
-  if (entity->path != "/") return false;
+  if (entity->path() != "/") return false;
   const auto group = MakeGroupOfArray(input, ArrayName(*store));
   return IsThere(services.group_views->Find(*group, name));
 }
 
 std::optional<uint64_t> FindViewSize(const MountedStore& store, const EntityPtr& entity,
                                      std::string_view name) {
-  if (!entity->is_array() || !entity->reader) return std::nullopt;
-  const ArrayInput input = MakeArrayInput(entity->node, entity->reader, store.services().scan);
+  if (!entity->is_array() || !entity->reader()) return std::nullopt;
+  const ArrayInput input =
+      MakeArrayInput(entity->node(), entity->reader(), store.services().scan);
   return store.services().array_views->SizeOf(input, name);
 }
 

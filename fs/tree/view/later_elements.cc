@@ -44,14 +44,14 @@ class LaterTracker final : public ReadTracker {
 }  // namespace
 
 bool LaterElements::CanBeOf(const Entity& entity) {
-  return entity.reader != nullptr && entity.version != 0 && !entity.is_transient;
+  return entity.reader() != nullptr && entity.version() != 0 && !entity.facts().is_transient;
 }
 
 LaterElements::LaterElements(std::shared_ptr<MountedStore> store, const Entity& entity,
                              uint64_t size, std::shared_ptr<std::atomic<uint64_t>> held_bytes)
     : store_(std::move(store)),
-      path_(entity.path),
-      version_(entity.version),
+      path_(entity.path()),
+      version_(entity.version()),
       size_(size),
       held_bytes_(std::move(held_bytes)) {}
 
@@ -78,7 +78,7 @@ std::unique_ptr<ReadTracker> LaterElements::TrackReader(cache::Prefetcher& prefe
 void LaterElements::Hold(EntityPtr entity) const {
   const model::MutexLock lock(mutex_);
   if (entity_ != nullptr) return;
-  *held_bytes_ += entity->held_bytes;
+  *held_bytes_ += entity->facts().held_bytes;
   entity_ = std::move(entity);
 }
 
@@ -105,7 +105,7 @@ Result<std::shared_ptr<const ElementSource>> LaterElements::Load() const {
   }
   const model::MutexLock lock(mutex_);
   if (elements_ == nullptr) {
-    NDLFS_TRY(elements_, MakeArrayElements(entity_->reader, path_));
+    NDLFS_TRY(elements_, MakeArrayElements(entity_->reader(), path_));
   }
   return elements_;
 }

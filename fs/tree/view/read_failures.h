@@ -91,4 +91,11 @@ class KeptFailures {
   model::BoundedMap<std::string, Array> arrays_ GUARDED_BY(mutex_){kMost};
 };
 
+// The failures of one entity, and where they stay when it leaves memory.
+struct NotedFailures {
+  std::shared_ptr<ReadFailures> failures = std::make_shared<ReadFailures>();
+  KeptFailures* kept = nullptr;  // null: they do not stay
+  std::string name = {};         // in `kept`
+};
+
 }  // namespace ndlfs::fs

@@ -30,9 +30,9 @@ std::string NameOfFile(const MountedStore& store, std::string_view path,
 // made of.
 bool IsOutdated(MountedStore& store, const Entity& entity, const EntityView& view) {
   const bool is_other =
-      store.HasOtherMetadata(entity.loaded_from, entity.path, entity.version) &&
+      store.HasOtherMetadata(entity.facts().loaded_from, entity.path(), entity.version()) &&
       !store.StillHas(entity);
-  return is_other || view.objects.HasOtherMetadata(store, entity.loaded_from);
+  return is_other || view.objects.HasOtherMetadata(store, entity.facts().loaded_from);
 }
 
 // A number that two views share if nothing is known to differ between them, or between their
@@ -40,11 +40,12 @@ bool IsOutdated(MountedStore& store, const Entity& entity, const EntityView& vie
 // changed, or the size is not known.
 uint64_t FactsOf(const Entity& entity, const Attributes& attributes,
                  std::optional<uint64_t> size, const EntityView* made) {
-  const uint64_t generation = made ? made->generation : entity.generation;
-  if (entity.version == 0 || entity.is_group() || entity.data_mtime_ns != 0 || !size) {
+  const uint64_t generation = made ? made->generation : entity.generation();
+  if (entity.version() == 0 || entity.is_group() || entity.facts().data_mtime_ns != 0 ||
+      !size) {
     return generation;
   }
-  uint64_t facts = entity.version;
+  uint64_t facts = entity.version();
   for (const auto fact : {*size, uint64_t{attributes.mode}, uint64_t{attributes.uid},
                           uint64_t{attributes.gid}, static_cast<uint64_t>(attributes.mtime_ns),
                           static_cast<uint64_t>(attributes.ctime_ns)}) {
@@ -60,8 +61,8 @@ class ViewHandle final : public FileHandle {
              cache::Prefetcher& prefetcher, std::shared_ptr<DecodedCache::Writer> keeps_in)
       : store_(std::move(store)),
         name_(found.entity->is_group()
-                  ? NameOfFile(*store_, found.entity->path, found.made->name)
-                  : NameOfEntity(*store_, found.entity->path)),
+                  ? NameOfFile(*store_, found.entity->path(), found.made->name)
+                  : NameOfEntity(*store_, found.entity->path())),
         entity_(std::move(found.entity)),
         made_(std::move(found.made)),
         view_(whole->ForReader(prefetcher)),
@@ -92,8 +93,8 @@ class ViewHandle final : public FileHandle {
   KeptObjects kept() const override {
     KeptObjects objects = {
         {made_.get(), MostHeldBytes(made_->node) + made_->objects.most_held_bytes()},
-        {entity_.get(), entity_->held_bytes}};
-    const HierarchyPtr hierarchy = entity_->loaded_from.lock();
+        {entity_.get(), entity_->facts().held_bytes}};
+    const HierarchyPtr hierarchy = entity_->facts().loaded_from.lock();
     if (hierarchy) objects.push_back({hierarchy.get(), hierarchy->held_bytes()});
     return objects;
   }
@@ -114,7 +115,7 @@ class ViewFile final : public TreeNode {
            ViewPtr view, std::string below)
       : context_(context),
         store_(std::move(store)),
-        path_(entity->path),
+        path_(entity->path()),
         name_(made->name),
         below_(std::move(below)),
         attributes_(FileAttributes(*store_, *entity, *made)),
@@ -215,7 +216,7 @@ class ViewFile final : public TreeNode {
       if (size_) return *size_;
       unsized = unsized_;
     }
-    const auto& ledger = unsized.entity->ledger;
+    const auto& ledger = unsized.entity->ledger();
     const uint64_t unnoted = ledger ? ledger->unnoted_reads() : 0;
     const model::Result<uint64_t> size = unsized.view->FindSize();
     if (!size) {
@@ -286,7 +287,7 @@ class ViewFile final : public TreeNode {
 ListedFile DescribeViewFile(const Entity& entity, const Attributes& attributes,
                             std::optional<uint64_t> size, const EntityView* made) {
   ListedFile file{attributes,
-                  {.contents = made ? made->generation : entity.generation,
+                  {.contents = made ? made->generation : entity.generation(),
                    .facts = FactsOf(entity, attributes, size, made)}};
   file.attributes.size = size.value_or(0);
   return file;

@@ -102,7 +102,7 @@ TreeNodePtr MakeNode(MountContext& context, StorePtr store, FoundView view, std:
   Attributes attributes = FileAttributes(*store, *view.entity, *view.made);
   const mode_t readable = attributes.mode & 0444;
   attributes.mode = S_IFDIR | readable | readable >> 2;
-  return std::make_shared<ViewFolder>(context, std::move(store), view.entity->path,
+  return std::make_shared<ViewFolder>(context, std::move(store), view.entity->path(),
                                       view.made->name, std::move(below), attributes);
 }
 

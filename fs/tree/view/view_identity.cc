@@ -41,7 +41,7 @@ std::string TextOf(const backends::CallerPtr& caller) {
 std::optional<std::string> IdentityOf(MountedStore& store, const Entity& entity,
                                       const EntityView& made, const std::string& below) {
   const auto objects = made.objects.VersionsText();
-  if (entity.version == 0 || !objects || made.name == kDependsOnMount) return std::nullopt;
+  if (entity.version() == 0 || !objects || made.name == kDependsOnMount) return std::nullopt;
   std::string text;
   const auto add = [&](std::string_view part) { (text += part) += '\0'; };
   add(ThisProgram());
@@ -51,10 +51,10 @@ std::optional<std::string> IdentityOf(MountedStore& store, const Entity& entity,
   add(store.services().open_options.ref);
   add(store.version().ref);
   add(store.version().folder);
-  add(entity.path);
+  add(entity.path());
   add(made.name);
   add(below);
-  add(fmt::format("{}.{}", entity.version, entity.data_mtime_ns));
+  add(fmt::format("{}.{}", entity.version(), entity.facts().data_mtime_ns));
   text += *objects;
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x} {}", hash.high64, hash.low64, made.name);
@@ -62,11 +62,11 @@ std::optional<std::string> IdentityOf(MountedStore& store, const Entity& entity,
 
 std::shared_ptr<cache::ChunkLedger> LedgerOf(MountedStore& store, const Entity& entity,
                                              const EntityView& made) {
-  if (entity.ledger != nullptr) return entity.ledger;
+  if (entity.ledger() != nullptr) return entity.ledger();
   const auto arrays = made.objects.ArraysNow(store);
   if (!arrays) return nullptr;
   for (const EntityPtr& array : *arrays) {
-    if (array->ledger != nullptr) return array->ledger;
+    if (array->ledger() != nullptr) return array->ledger();
   }
   return nullptr;
 }
@@ -80,18 +80,18 @@ DecodedCache::FindReads FindReadsOf(std::shared_ptr<MountedStore> store, EntityP
     arrays->push_back(entity);
     DecodedCache::AllReads all{
         .began_ns = backends::MachineClockNs(),
-        .metadata_ns = std::max(entity->mtime_ns, made->objects.mtime_ns())};
+        .metadata_ns = std::max(entity->facts().mtime_ns, made->objects.mtime_ns())};
     for (const EntityPtr& array : *arrays) {
-      if (array->ledger == nullptr) continue;
-      const auto noted = array->ledger->AllReads();
+      if (array->ledger() == nullptr) continue;
+      const auto noted = array->ledger()->AllReads();
       if (!noted) return std::nullopt;
       all.reads.insert(all.reads.end(), noted->begin(), noted->end());
-      all.began_ns = std::min(all.began_ns, array->ledger->began_ns());
+      all.began_ns = std::min(all.began_ns, array->ledger()->began_ns());
     }
-    const bool is_other =
-        (store->HasOtherMetadata(entity->loaded_from, entity->path, entity->version) &&
-         !store->StillHas(*entity)) ||
-        made->objects.HasOtherMetadata(*store, entity->loaded_from);
+    const bool is_other = (store->HasOtherMetadata(entity->facts().loaded_from, entity->path(),
+                                                   entity->version()) &&
+                           !store->StillHas(*entity)) ||
+                          made->objects.HasOtherMetadata(*store, entity->facts().loaded_from);
     if (is_other) return std::nullopt;
     return all;
   };

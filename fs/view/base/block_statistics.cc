@@ -97,7 +97,10 @@ class Totals final : public BlockSums {
       } else {
         const auto count = static_cast<Sum>(counts_[block]);
         auto result = std::numeric_limits<int64_t>::min();  // no date
-        if (count != 0) result = static_cast<int64_t>(sums_[block] / count);
+        // Rounded down, on both sides of 1970.
+        const Sum rest = count != 0 ? sums_[block] % count : 0;
+        if (count != 0)
+          result = static_cast<int64_t>((sums_[block] - rest) / count - (rest < 0));
         std::memcpy(to, &result, sizeof result);
       }
     }

@@ -2,7 +2,6 @@
 #include "backends/format/hdf5/library/driver.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -257,14 +256,15 @@ std::optional<Eavesdropper::Read> Eavesdropper::TakeRead() {
 }
 
 bool IsMissing(const model::Error& error) {
-  switch (error.sys_errno()) {
-    case ENOENT:
-    case ENOTDIR:
-    case EISDIR:
-    case EXDEV:  // outside of the source
-    case ENXIO:  // no regular file
-    case ELOOP:
-    case ENAMETOOLONG:
+  using model::SystemReason;
+  switch (error.reason()) {
+    case SystemReason::kNoSuchFile:
+    case SystemReason::kNoDirectory:
+    case SystemReason::kIsDirectory:
+    case SystemReason::kLeadsOut:
+    case SystemReason::kNoPlainFile:
+    case SystemReason::kLinkLoop:
+    case SystemReason::kNameTooLong:
       return true;
     default:
       return error.code() == model::ErrorCode::kNotFound;

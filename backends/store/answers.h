@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "backends/store/request_scope.h"
+#include "model/bounded_map.h"
+#include "model/mutex.h"
+#include "model/string_hash.h"
+
+namespace ndlfs::backends {
+
+// How long answers of a source are trusted.
+struct Trust {
+  using Time = std::chrono::steady_clock::time_point;
+  std::optional<std::chrono::nanoseconds> lifetime;  // nullopt: for ever
+  std::function<Time()> clock = &std::chrono::steady_clock::now;
+
+  bool keeps_answers() const { return !lifetime || *lifetime > lifetime->zero(); }
+  // Whether an answer from the time `when` holds, and the request of the calling thread may use
+  // it (RequestScope::Takes()).
+  bool Holds(Time when) const {
+    const RequestScope* const scope = RequestScope::Current();
+    if (scope != nullptr && !scope->Takes(when)) return false;
+    return !lifetime || clock() - when < *lifetime;
+  }
+};
+
+// What a source has answered to looks, by key: the memory that later requests share. It is
+// bounded: what was used last stays. (RequestScope is the memory of one request.) Thread-safe.
+template <typename T>
+class Answers {
+ public:
+  struct Answer {
+    T what;
+    Trust::Time when;  // when the source was asked
+  };
+
+  // `capacity` is the sum of the weights that it keeps.
+  Answers(Trust trust, uint64_t capacity) : trust_(std::move(trust)), kept_(capacity) {}
+
+  // nullopt if nothing is known, or it is not to be trusted any more.
+  std::optional<Answer> Find(std::string_view key) const EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    const Answer* const kept = kept_.Find(key);
+    const bool holds =
+        kept != nullptr && kept->when >= trusted_from_ && trust_.Holds(kept->when);
+    return holds ? std::optional(*kept) : std::nullopt;
+  }
+
+  // Keeps an answer to a question that was asked at `when`. One to a later question stays.
+  void Put(const std::string& key, T what, Trust::Time when, uint64_t weight = 1)
+      EXCLUDES(mutex_) {
+    if (!trust_.keeps_answers()) return;
+    const model::MutexLock lock(mutex_);
+    const Answer* const kept = kept_.Find(key);
+    if (kept == nullptr || kept->when <= when) kept_.Put(key, {std::move(what), when}, weight);
+  }
+
+  // Trusts no answer to a question from before this call.
+  void ForgetAll() EXCLUDES(mutex_) {
+    const auto now = trust_.clock();
+    const model::MutexLock lock(mutex_);
+    trusted_from_ = now;
+  }
+
+  const Trust& trust() const { return trust_; }
+
+ private:
+  const Trust trust_;
+  mutable model::Mutex mutex_;
+  mutable model::BoundedMap<std::string, Answer, model::StringHash> kept_ GUARDED_BY(mutex_);
+  Trust::Time trusted_from_ GUARDED_BY(mutex_) = Trust::Time::min();
+};
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "fs/tree/store/entity.h"
+
+#include <utility>
+
+namespace ndlfs::fs {
+
+Entity::Entity(cache::ChunkCache& cache, Facts facts, Data data, NotedFailures failures)
+    : cache_(cache),
+      facts_(std::move(facts)),
+      data_(std::move(data)),
+      failures_(std::move(failures)) {}
+
+// Only a holder of this source finds its chunks again. Another entity that gets the same source
+// has a ledger that has not seen these chunks, and so has to read them itself.
+Entity::~Entity() {
+  if (reader()) cache_.Forget(reader()->source().id());
+}
+
+void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
+  if (error.is_momentary()) return;
+  failures_.failures->Add(model::OneLine(name) + ": " + error.message());
+  if (failures_.kept == nullptr) return;
+  failures_.kept->Keep(failures_.name, {version(), failures_.failures, ledger()});
+}
+
+std::optional<std::string> Entity::KnownDigest() const {
+  const model::MutexLock lock(digest_mutex_);
+  return digest_;
+}
+
+void Entity::KeepDigest(std::string digest) const {
+  const model::MutexLock lock(digest_mutex_);
+  digest_ = std::move(digest);
+}
+
+}  // namespace ndlfs::fs
