@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads the encoded bytes of a chunk, for cache/ and for those who read a few elements without
-// a cache (read_elements.h).
+// Reads the encoded bytes of a chunk, for cache/, and for code that reads a few elements
+// without a cache (read_elements.h).
 #pragma once
 
 #include <cstdint>

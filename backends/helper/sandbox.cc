@@ -115,7 +115,7 @@ constexpr int kFileCalls[] = {
     SCMP_SYS(access),
     SCMP_SYS(faccessat),
     SCMP_SYS(faccessat2),
-    // Of older C libraries.
+    // Older C libraries use these.
     SCMP_SYS(stat),
     SCMP_SYS(lstat),
 };

@@ -21,9 +21,10 @@ namespace ndlfs::backends::parquet {
 // The values of a column, one for each row.
 struct Values {
   std::vector<bool> present;  // false for nulls
-  // Of columns of numbers: integers, or the bits of floating-point numbers; 0 for nulls.
+  // Values of a column of numbers: integers, or the bits of floating-point numbers; 0 for
+  // nulls.
   std::vector<int64_t> numbers;
-  // Of all other columns; empty for nulls. They are in `pages`.
+  // Values of any other column; empty for nulls. Their bytes are in `pages`.
   std::vector<ConstByteSpan> texts;
   std::vector<Bytes> pages;
 

@@ -77,8 +77,9 @@ class ReadSet {
   Versions versions_;
 };
 
-// So many values are asked for together; the first that has changed ends a look. Of more reads
-// a sample is looked at first: a program that writes a store again writes many values.
+// FindChange() asks for so many values together, and ends with the first that has changed. If
+// there are more reads, it first looks at a sample of them, because a program that writes a
+// store again changes many values.
 inline constexpr size_t kReadsAtOnce = 1024;
 inline constexpr size_t kReadSample = 64;
 

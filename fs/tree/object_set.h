@@ -97,7 +97,7 @@ class ObjectNotes {
  public:
   using EntityPtr = std::shared_ptr<const Entity>;
 
-  // Of several versions of one thing the first one counts.
+  // If a thing is noted with several versions, the first one counts.
   void Note(ObjectSet::Kind kind, std::string_view path, uint64_t version) EXCLUDES(mutex_);
   // Notes an object with its metadata and data.
   void Note(EntityPtr entity) EXCLUDES(mutex_);

@@ -107,8 +107,9 @@ struct GribGrid {
   uint32_t nside = 0;
   bool is_nested = false;
 
-  // Code table 3.2, and the axes in metres that follow from it; equal for a sphere. Of edition
-  // 1: 6 (a sphere of 6367470 m) is said as 0, and IAU 1965 as 2.
+  // The shape of the earth (code table 3.2), and the axes in metres that follow from it; a
+  // sphere has equal axes. Edition 1 has two shapes, which get the numbers of this table: 0 for
+  // its sphere of 6367470 m, and 2 for IAU 1965.
   uint8_t earth_shape = 0;
   double major_axis = 6367470, minor_axis = 6367470;
 };

@@ -27,13 +27,13 @@ struct PictureRule {
 
   PictureKind kind = PictureKind::kJpeg;
   Colours colours = Colours::kAsMarked;
-  // Of JPEG: a stream of tables that pictures may leave out.
+  // For JPEG: a stream of tables. Pictures may leave these tables out.
   std::string tables;
-  // Of LERC: pixels without a value become NaN (floats), or an extra last sample of 0 (uint8).
-  // Otherwise such pictures are refused.
+  // For LERC: pixels without a value become NaN (floats), or get an extra last sample of 0
+  // (uint8). If false, pictures with such pixels are refused.
   bool has_masks = false;
-  // Of LERC: bands of a picture are samples of its pixels. Otherwise pictures with more than
-  // one are refused.
+  // For LERC: the bands of a picture become samples of its pixels. If false, pictures with more
+  // than one band are refused.
   bool has_bands = true;
 };
 

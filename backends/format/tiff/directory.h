@@ -59,7 +59,7 @@ class TiffReader {
   uint64_t first_directory() const { return first_; }
   uint64_t file_size() const { return info_.size; }
   int64_t modified_ns() const { return info_.modified_ns; }
-  // Of the file when it was opened.
+  // The facts about the file when it was opened.
   const ValueInfo& info() const { return info_; }
 
   // The first bytes of the file.

@@ -399,7 +399,7 @@ std::vector<std::string> MetadataReader::Files(const NodeFiles& files) const {
   if (files.consolidated) return {ConsolidatedKey(files.kind == NodeFiles::Kind::kV3)};
   std::vector<std::string> keys;
   if (files.is_implicit) {
-    // Only the entries of the directory are known, and whoever may list it knows them.
+    // Only the entries of the directory are known. Every caller who may list it knows them.
     keys.emplace_back(model::ParentPath("/" + files.document).substr(1));
   } else {
     keys.push_back(files.document);

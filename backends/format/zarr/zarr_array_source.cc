@@ -85,7 +85,7 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
     return finding != nullptr ? finding->notes() : std::vector<std::string>();
   }
 
-  // Of sharded arrays a listing only tells that there is nothing.
+  // For sharded arrays a listing can only tell that nothing is stored.
   model::Result<std::optional<std::vector<uint64_t>>> ListChunks(size_t most) const override {
     if (has_exact_keys()) return std::nullopt;
     std::vector<uint64_t> found;

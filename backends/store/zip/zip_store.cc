@@ -91,7 +91,7 @@ model::Result<std::optional<ReadResult>> ZipStore::DoRead(std::string_view key,
   return result;
 }
 
-// Of a part there is no checksum.
+// Checks whole members only: a part has no checksum.
 model::Result<void> ZipStore::CheckStored(const ZipMember& member, ByteSpan bytes) const {
   if (bytes.size() != member.size) return {};
   return CheckCrc(member.crc32, ZipCrc(0, bytes));

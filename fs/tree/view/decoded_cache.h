@@ -173,7 +173,7 @@ class DecodedCache::Writer : public std::enable_shared_from_this<DecodedCache::W
   int writing_ GUARDED_BY(mutex_) = 0;       // calls that use the file
   backends::UniqueFd file_ GUARDED_BY(mutex_);
   std::map<uint64_t, uint64_t> written_ GUARDED_BY(mutex_);  // begins and ends of what is there
-  // Of each block; 0 where it is not known yet.
+  // The checksum of each block; 0 if it is not known yet.
   std::vector<uint64_t> checksums_ GUARDED_BY(mutex_);
 };
 
