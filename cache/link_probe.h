@@ -9,8 +9,8 @@ namespace ndlfs::cache {
 
 // Tells how many fetches should be under way while a reader waits for its first chunk. If each
 // connection has a rate of its own, more fetches bring more bytes. If all of them share one
-// link, more fetches only delay the first chunk. So the probe begins with few fetches, then
-// adds half as many again, measures how fast bytes come from all of them, and goes on while
+// link, more fetches only delay the first chunk. So the probe begins with few fetches, and then
+// adds half as many again. It measures how fast bytes come from all fetches, and goes on while
 // they come faster than before. For one thread at a time.
 class LinkProbe {
  public:

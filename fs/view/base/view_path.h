@@ -12,7 +12,7 @@
 namespace ndlfs::fs {
 
 // A name in its parts: "values[lat=40:60,mean:lat=4,axes:lon,lat,chunks:lat=5].zarr". The parts
-// in the brackets stand in any order, but for the slice, which comes first.
+// in the brackets may be in any order, except that the slice comes first.
 struct ViewPath {
   enum class Stem : uint8_t {
     kData,    // the elements as the store has them
