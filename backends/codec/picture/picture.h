@@ -60,9 +60,9 @@ enum class PictureLayout {
 model::Result<std::shared_ptr<const ArrayToBytesCodec>> MakePictureCodec(
     const PictureRule& rule, PictureLayout layout, uint64_t most_rows);
 
-// Fills `out` with the first samples of a picture, row by row, those of a pixel together.
-// kCorrupt for a picture of another size than `form` and `out`, kUnsupported for one of another
-// type, or if the library is not built in.
+// Fills `out` with the first samples of a picture, row by row, with the samples of a pixel
+// together. kCorrupt if the picture has another size than `form` and `out`. kUnsupported if it
+// has another type, or if the library is not built in.
 model::Result<void> DecodePicture(const PictureRule& rule, ConstByteSpan picture,
                                   const PictureForm& form, ByteSpan out);
 

@@ -43,7 +43,8 @@ class Entity {
     int64_t data_mtime_ns = 0;
     // Its weight in StoreServices::entities in bytes, without its views.
     uint64_t held_bytes = 0;
-    // The permissions that its files show: those of its metadata in the source.
+    // The permissions that its files show: those of the files of the source that have its
+    // metadata.
     backends::Permissions permissions;
   };
   // How an array is read. Null except for arrays that have data.

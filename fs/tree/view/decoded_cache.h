@@ -35,17 +35,18 @@ namespace ndlfs::fs {
 // read them without decoding. A kept file has the bytes of the view and nothing else, so the
 // kernel can read it in place of the view.
 //
-// A *seal*, a block of the same directory, belongs to each kept file. It has the inode, the
-// size and the times of the file after its bytes were brought to the disk, checksums of its
-// bytes, and the files of the source that were read for it, with their versions. A kept file is
-// used only while both of these hold:
+// Each kept file has a *seal*, a block in the same directory. The seal has the inode, the size
+// and the times of the file after its bytes were brought to the disk, and checksums of its
+// bytes. It also has the versions of all files of the source that were read for it. A kept file
+// is used only while two things hold:
 //
-// Its inode and times are those of the seal. Otherwise somebody may have written to it. It is
-// then read in the background, and gets a new seal if the checksums are right, else it is
-// removed. Damage below the file system is found no more than in any other file of the disk.
+// First, its inode and times are those of the seal. Otherwise somebody may have written to the
+// file. The cache then reads it in the background, and either writes a new seal, if the
+// checksums are right, or removes the file. Damage below the file system is not noticed, as in
+// any other file of the disk.
 //
-// The files of the source have the versions of the seal. They are looked at again when the last
-// look is older than --revalidate.
+// Second, the files of the source have the versions of the seal. The cache looks at them again
+// when the last look is older than --revalidate.
 //
 // Files that were written shortly before they were read, and versions that the source cannot
 // tell apart, are not kept: they might change without getting another version. Thread-safe.
@@ -124,8 +125,8 @@ class DecodedCache {
   void Check(const std::string& key, const Seal& seal);
   void Finish(Writer& writer);
   std::string PathOf(const backends::ReadSet::Read& read) const;
-  // The reads as the seal notes them, if they can be looked at again, and no file was so young
-  // that it may have changed in the course of them without another version.
+  // The reads for a seal. nullopt if one of them cannot be looked at again, or if a file was so
+  // young that it may have changed meanwhile without getting another version.
   std::optional<Reads> NoteReads(const AllReads& all) const;
   bool IsOldEnough(const backends::ValueInfo& info, int64_t began_ns) const;
 
