@@ -57,8 +57,8 @@ uint64_t MaxWindow(const ArrayReader& reader, unsigned at_once, uint64_t bytes,
                    uint64_t needed) {
   const uint64_t chunk = std::max<uint64_t>(reader.max_ahead_bytes(), 1);
   const uint64_t held = reader.band_chunks() * chunk;  // no overflow: sources check sizes
-  // Half of what the chunks leave that the reader comes back to: there are
-  // other readers, and what decoding takes.
+  // The reader comes back to the chunks of a band. Takes half of the memory that these leave;
+  // other readers and decoding need the rest.
   const uint64_t most = std::max({reader.band_chunks(), kMostAhead / chunk, uint64_t{at_once}});
   const uint64_t beside = held >= bytes ? 0 : std::min((bytes - held) / 2 / chunk, most);
   if (reader.spill() == nullptr) return beside;

@@ -78,7 +78,7 @@ class Format {
   // one of StoresDescribedBy() is there. An error if the file cannot be read at this moment.
   virtual model::Result<bool> SaysWhereDataAre(const Store& /*file*/) const { return false; }
 
-  // Whether its stores have versions, of which OpenOptions::ref names one.
+  // Whether its stores have versions; OpenOptions::ref then names the one to open.
   virtual bool has_versions() const { return false; }
 
   // Opens the store at `path`, reading no chunk. The error says what is wrong

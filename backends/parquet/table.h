@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tables of Parquet: flat columns, of which values may be null. Reads pages of version 1 and 2
+// Tables of Parquet with flat columns, whose values may be null. Reads pages of version 1 and 2
 // with the encodings PLAIN, RLE_DICTIONARY, PLAIN_DICTIONARY, RLE of booleans,
 // DELTA_BINARY_PACKED and DELTA_LENGTH_BYTE_ARRAY, stored or compressed by zstd, gzip and
 // snappy.

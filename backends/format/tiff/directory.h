@@ -18,8 +18,8 @@
 
 namespace ndlfs::backends::tiff {
 
-// So many directories of a file are read. A stack of this many pages takes some MB of memory;
-// and each may be a read of its own.
+// The most directories of a file that are read. A stack of so many pages takes some MB of
+// memory, and each directory may take a read.
 inline constexpr size_t kMostDirectories = 200'000;
 
 // "StripOffsets", or "tag 12345".

@@ -27,14 +27,14 @@ inline constexpr uint64_t kMaxDocument = 4 << 20;
 struct RemoteOptions {
   // How long an answer about a name is trusted; nullopt: while the source exists.
   std::optional<std::chrono::nanoseconds> trusts_looks_for = std::chrono::seconds(1);
-  // Names of documents, or paths below the directory of a store, that are read as soon as they
-  // are looked for; those of them that make it unnecessary to look for the others; and the
-  // extension of most directories with such documents.
+  // Documents, by names or by paths below the directory of a store. A look at one of these
+  // reads it at once. If one of `first_documents` exists, it is not necessary to look for the
+  // others. `extension` is that of most directories with such documents.
   std::vector<std::string> documents = {};
   std::vector<std::string> first_documents = {};
   std::string extension = {};
-  // Those documents without which nothing in the directory of the store changes. Where one was
-  // read, the directory is there as long as it is, and one request tells whether it has
+  // Documents that change whenever anything in the directory of their store changes. After one
+  // was read, one request for it tells whether the directory still exists, and whether it has
   // changed.
   std::vector<std::string> pointers = {};
   std::function<std::chrono::steady_clock::time_point()> clock =
