@@ -31,8 +31,8 @@ class LinkProbe {
   bool is_done() const { return is_done_; }
 
  private:
-  // Starts the next interval to be measured now or, if that is later, at about `from`, because
-  // fetches that have just begun do not bring much yet.
+  // Starts the next interval to be measured: now or, if that is later, at about `from`. Fetches
+  // that have just begun do not bring much yet.
   void StartInterval(uint64_t received, Clock::time_point now, Clock::time_point from);
 
   size_t fetches_ = 0;  // begun so far

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Starts helpers: processes that run a library of others over what files say, so that a file
-// that makes the library crash or hang does no harm.
+// Starts helpers: processes that run a foreign library on the contents of files. If a file
+// makes the library crash or hang, that does no harm to the mount.
 #pragma once
 
 #include <span>

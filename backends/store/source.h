@@ -117,9 +117,9 @@ class Source {
   virtual model::Result<std::optional<FileStatus>> Stat(std::string_view path,
                                                         Follow follow) const = 0;
 
-  // Tells that the caller is about to look at `path` (unless it is "") and at these documents
-  // in it, which make a directory a store. If looks are requests, the source sends all those
-  // together whose answers it does not know.
+  // Announces looks: the caller is about to look at `path` (unless it is "") and at these
+  // documents in it, which make a directory a store. If looks are requests, the source sends
+  // all those together whose answers it does not know.
   virtual void LookTogether(const std::string& /*path*/,
                             std::span<const std::string> /*documents*/) const {}
 

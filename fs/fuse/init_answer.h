@@ -9,9 +9,9 @@ namespace ndlfs::fs {
 // libfuse.
 struct InitWishes {
   // FUSE_CAP_PARALLEL_DIROPS: lookups in one directory may run at the same time. libfuse 3.14.0
-  // accepts that wish, but does not tell the kernel. The kernel then sends a lookup, or a
-  // listing, only when the one before it has been answered, and one slow name makes all others
-  // in the directory wait.
+  // accepts that wish, but does not tell the kernel. The kernel then sends a lookup or a
+  // listing only after the answer to the one before. So one slow name makes all others in the
+  // directory wait.
   bool parallel_lookups = false;
   // The kernel may read open files from files of this machine (see Passthrough). libfuse knows
   // this capability since 3.17.

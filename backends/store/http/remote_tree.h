@@ -66,8 +66,8 @@ class RemoteTree {
                                const HttpResponse& response) const;
 
   // Whether the server refuses files that are not in the directory at `folder`, as it does with
-  // buckets that may not be listed. It does if it lets us read a metadata document there, or in
-  // a directory above it, and refuses a name next to that document which no file has.
+  // buckets that may not be listed. It does so if it lets us read a metadata document there, or
+  // in a directory above, but refuses a name next to that document that no file has.
   bool RefusesAbsentFiles(const std::string& folder) const EXCLUDES(readable_mutex_);
 
   // ObjectService::InfoOf() of the file at `path`. If its Last-Modified becomes later under the

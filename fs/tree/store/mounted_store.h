@@ -60,8 +60,8 @@ struct StoreServices {
   backends::Detection detection = backends::Detection::kContent;
 
   // Opened stores and entities that stay in memory although nobody uses them. When an entity is
-  // dropped, the page cache of its files is lost. The limits are in bytes, because there may be
-  // a hundred stores with the metadata of a million arrays each, or a thousand arrays with
+  // dropped, the page cache of its files is lost. The limits are in bytes and not in numbers:
+  // there may be a hundred stores with a million arrays each, or a thousand arrays with
   // attributes of 40 MiB.
   static constexpr uint64_t kOpenedBytes = uint64_t{32} << 20;
   static constexpr uint64_t kEntityBytes = uint64_t{16} << 20;

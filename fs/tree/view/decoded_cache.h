@@ -70,8 +70,9 @@ class DecodedCache {
 
   // The kept file of a view of `size` bytes, open for reading; null if there is none that can
   // be used. `key` tells what the view is, and the versions of everything but its chunks. Looks
-  // at the source as the current caller. `ledger`, of the array that the view shows or of one
-  // in its group, notes the files of the source, so that their change is one of the array.
+  // at the source as the current caller. `ledger` belongs to the array that the view shows, or
+  // to one in its group. It notes the files of the source, so that a change of these counts as
+  // a change of the array.
   std::shared_ptr<const FileHandle> Find(const std::string& key, uint64_t size,
                                          cache::ChunkLedger& ledger);
 

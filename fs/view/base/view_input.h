@@ -139,8 +139,8 @@ std::shared_ptr<const GroupInput> MakeGroupAround(
     std::shared_ptr<const backends::Hierarchy> hierarchy, std::string_view path,
     cache::ChunkCache& cache, const ScanLimits& scan = {});
 
-// A store that is one array, as a group that holds this array alone under `name`, so that it
-// has the files of a group, too.
+// A group that holds nothing but `array`, under `name`. It gives the files of a group to a
+// store that is one array.
 std::shared_ptr<const GroupInput> MakeGroupOfArray(ArrayInput array, std::string name);
 
 // The node of a group that was loaded now, for GroupInput::node(): a node with an error if

@@ -43,9 +43,8 @@ std::vector<OmeChannel> ReadOmeChannels(const backends::Node& group, size_t coun
 // Whether the numbers of the arrays of this group are labels of objects, and not intensities.
 bool IsOmeLabels(const backends::Node& group);
 
-// The name of an array for people. If the array is called by a number alone, such as a level of
-// an image, the name of the image or of the group comes before it: "cells04, level 0",
-// "profiles, 12".
+// The name of an array for people. The name of a level of an image is often a number alone. The
+// name of the image or of the group then comes before it: "cells04, level 0", "profiles, 12".
 std::string TellingName(const ArrayInput& array);
 
 // One level: the array at the path of a dataset, below the group.
