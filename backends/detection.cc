@@ -186,8 +186,8 @@ std::vector<std::string_view> MarkersOfAll() {
   return names;
 }
 
-// Whether one of `names` is there, by what was found of `asked`; false for a name that was not
-// asked for.
+// Whether one of `names` exists, by `found`, the answers about `asked`. False for a name that
+// nobody has asked for.
 using FoundFiles = std::vector<model::Result<std::optional<ValueInfo>>>;
 bool HasOneOf(std::span<const std::string_view> names,
               const std::vector<std::string_view>& asked, const FoundFiles& found) {

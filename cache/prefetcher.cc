@@ -50,9 +50,8 @@ constexpr uint64_t kTinyChunk = uint64_t{4} << 10;
 // Jumps of the same width that are looked ahead.
 constexpr uint64_t kMostJumps = 16;
 
-// Chunks that may be loaded ahead with a share of the cache of `bytes`, `at_once` to keep
-// all threads busy, where `needed` chunks are behind them that the reader comes back to, or
-// may.
+// How many chunks may be loaded ahead with a share of the cache of `bytes`. `at_once` chunks
+// keep all threads busy. `needed` chunks are behind the reader, which may come back to them.
 uint64_t MaxWindow(const ArrayReader& reader, unsigned at_once, uint64_t bytes,
                    uint64_t needed) {
   const uint64_t chunk = std::max<uint64_t>(reader.max_ahead_bytes(), 1);

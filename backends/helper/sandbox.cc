@@ -86,8 +86,8 @@ constexpr int kCalls[] = {
     SCMP_SYS(sysinfo),
     SCMP_SYS(futex),
     SCMP_SYS(getrandom),
-    // Time, if the vDSO does not know it. The library sleeps before it reads again what a
-    // writer is changing.
+    // Time, if the vDSO does not know it. The library sleeps before it reads a place again that
+    // a writer is changing.
     SCMP_SYS(clock_gettime),
     SCMP_SYS(gettimeofday),
     SCMP_SYS(time),

@@ -323,7 +323,7 @@ class Reader {
     return {};
   }
 
-  // Attributes of a container become attributes of what is around it.
+  // Attributes of a container become attributes of the element around it.
   void TakeAttributes(Level inside, const std::string& prefix) {
     if (inside.left_out) Around().LeaveOut(*std::move(inside.left_out));
     for (model::Attribute& attribute : inside.attributes) {
