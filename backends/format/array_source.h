@@ -104,11 +104,11 @@ struct ChunkLocation {
   // Set if the value itself tells where its pieces are: the version of the value that told
   // `pieces`. Another version may have other bytes there.
   std::optional<Generation> if_match = std::nullopt;
-  // Or the bytes themselves (HDF5 compact, inline references).
+  // If set: the encoded bytes themselves (HDF5 compact, inline references).
   std::shared_ptr<const Bytes> inline_bytes;
-  // Or a function, for chunks that only a library can read: it returns the *decoded* chunk, and
-  // no codec is needed. Elements of variable size are an element stream of at most `limit`
-  // bytes (kLimit or kCorrupt if there are more).
+  // If set: returns the *decoded* chunk, and no codec is needed. For chunks that only a library
+  // can read. Elements of variable size are an element stream of at most `limit` bytes (kLimit
+  // or kCorrupt if there are more).
   std::function<model::Result<Bytes>(uint64_t limit)> generate;
 
   // A table says that the value exists. If it does not, the chunk is lost, which is an error,

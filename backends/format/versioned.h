@@ -13,7 +13,7 @@ namespace ndlfs::backends {
 struct VersionNames {
   std::vector<std::string> branches;  // sorted
   std::vector<std::string> tags;      // sorted
-  // Those of the history of the open version, the newest first; then those that only other
+  // The history of the open version, the newest first; then the versions that only other
   // branches and tags lead to.
   std::vector<std::string> snapshots;
 };

@@ -39,7 +39,7 @@ class Table {
   static model::Result<Table> Open(ConstByteSpan file);
 
   uint64_t rows() const { return footer_.rows; }
-  // Those directly in the table: columns in groups and lists are left out.
+  // The columns directly in the table, without those in groups and lists.
   std::span<const Column> columns() const { return footer_.columns; }
   // The column called `name`; null if there is none.
   const Column* Find(std::string_view name) const;

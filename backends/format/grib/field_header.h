@@ -10,7 +10,7 @@
 
 namespace ndlfs::backends::grib {
 
-// All that a store shows of the headers of a field.
+// Everything in the headers of a field that a store shows.
 struct FieldHeader {
   Product product;
   std::shared_ptr<const GribGrid> grid;  // null: only numbered

@@ -52,7 +52,7 @@ struct ViewPath {
   // The text between the brackets; nullopt if there are none.
   std::optional<std::string> Brackets() const;
   bool has_brackets() const { return slice || blocks || axes || is_fortran || chunks; }
-  // All of the array as the store has it.
+  // Whether this names all of the array, as the store has it.
   bool is_whole() const { return stem == Stem::kData && !has_brackets(); }
 
   bool operator==(const ViewPath&) const = default;

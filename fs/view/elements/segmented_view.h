@@ -47,7 +47,7 @@ struct Repeat {
 
 using Segment = std::variant<Literal, Elements, Zeros, Repeat>;
 
-// All of a source.
+// All elements of a source.
 Elements AllOf(std::shared_ptr<const ElementSource> source,
                model::ByteOrder order = model::ByteOrder::kLittle);
 
