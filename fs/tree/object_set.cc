@@ -65,7 +65,7 @@ Result<bool> ObjectSet::IsUnchanged(MountedStore& store) const {
   for (const Array& array : arrays_) {
     const EntityPtr held = array.later ? array.later->entity() : array.entity;
     NDLFS_TRY(const bool same,
-              held ? is_same(held->path, Kind::kData, held->generation)
+              held ? is_same(held->path(), Kind::kData, held->generation())
                    : is_same(array.later->path(), Kind::kMetadata, array.later->version()));
     if (!same) return false;
   }
