@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/format/nexus.h"
 #include "backends/formats.h"
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
@@ -249,7 +250,8 @@ model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
                            source->Describe(path), format.name());
   }
   auto opened = format.Open(source, path, with_opener);
-  if (opened || opened.error().is_transient()) return opened;
+  if (opened) return WithNexus(*std::move(opened));
+  if (opened.error().is_transient()) return opened;
   // Where the content has told the format, or is a text whose reader names the wrong place, the
   // format's own reason says it all.
   const std::string_view name = FileNameOf(path);

@@ -125,6 +125,12 @@ model::Result<void> AddZarr3(const Json& json, ChainBuilder& builder, unsigned& 
   const CodecConfig config{CodecDialect::kZarr3, entry.name, entry.configuration,
                            &builder.form(), bits};
   NDLFS_TRY(AnyCodec codec, MakeCodec(config));
+  // Pictures of imagecodecs are codecs of elements for imagecodecs itself, and codecs of bytes
+  // for virtual-tiff.
+  if (!builder.has_array_to_bytes() && IsImagecodecsPicture(entry.name)) {
+    NDLFS_TRY(auto bytes, MakeStoredBytes(builder.form().dtype));
+    NDLFS_RETURN_IF_ERROR(builder.Add(std::move(bytes)));
+  }
   NDLFS_RETURN_IF_ERROR(builder.Add(std::move(codec)));
   if (entry.name != "cast_value") return {};
   bits = BitsAfterCast(*entry.configuration);

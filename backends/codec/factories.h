@@ -35,6 +35,7 @@ CodecResult MakeByteRuns(const CodecConfig& config);
 CodecResult MakeBz2(const CodecConfig& config);
 CodecResult MakeCastValue(const CodecConfig& config);
 CodecResult MakeCategorize(const CodecConfig& config);
+CodecResult MakeChunky(const CodecConfig& config);
 CodecResult MakeConditional(const CodecConfig& config);
 CodecResult MakeCrc32(const CodecConfig& config);
 CodecResult MakeCrc32c(const CodecConfig& config);
@@ -47,6 +48,10 @@ CodecResult MakeGribberish(const CodecConfig& config);
 CodecResult MakeGzip(const CodecConfig& config);
 CodecResult MakeHdf5Lz4(const CodecConfig& config);
 CodecResult MakeHdf5ScaleOffset(const CodecConfig& config);
+CodecResult MakeHorizontalDelta(const CodecConfig& config);
+CodecResult MakeImagecodecsDeflate(const CodecConfig& config);
+CodecResult MakeImagecodecsDelta(const CodecConfig& config);
+CodecResult MakeImagecodecsFloatpred(const CodecConfig& config);
 CodecResult MakeImagecodecsJpeg(const CodecConfig& config);
 CodecResult MakeImagecodecsJpeg2k(const CodecConfig& config);
 CodecResult MakeImagecodecsJpegXl(const CodecConfig& config);
@@ -97,6 +102,10 @@ std::shared_ptr<const BytesToBytesCodec> MakeFortranRecords(uint64_t record_byte
 
 // Reverses the bits of each byte.
 std::shared_ptr<const BytesToBytesCodec> MakeReverseBits();
+
+// Whether imagecodecs has this name for pictures that are the elements of a Zarr v3 chunk, with
+// no codec before them.
+bool IsImagecodecsPicture(std::string_view name);
 
 // Whether the registry has this name, even if this build leaves the codec out.
 bool IsKnownCodec(CodecDialect dialect, std::string_view name);

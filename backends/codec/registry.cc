@@ -78,6 +78,7 @@ constexpr std::array kCodecs = {
     CodecEntry{"", "bz2", "307", MakeBz2},
     CodecEntry{"cast_value", "", "", MakeCastValue},
     CodecEntry{"", "categorize", "", MakeCategorize},
+    CodecEntry{"ChunkyCodec", "", "", MakeChunky},
     CodecEntry{"conditional", "", "", MakeConditional},
     CodecEntry{"", "crc32", "", MakeCrc32},
     CodecEntry{"crc32c", "crc32c", "", MakeCrc32c},
@@ -89,8 +90,12 @@ constexpr std::array kCodecs = {
     CodecEntry{"grib", "grib", "", MakeGrib},
     CodecEntry{"gribberish", "", "", MakeGribberish},
     CodecEntry{"gzip", "gzip", "", MakeGzip},
-    // Codecs of Python's imagecodecs, which readers of TIFF name in Zarr metadata.
-    CodecEntry{"imagecodecs_deflate", "imagecodecs_deflate", "", MakeZlib, ""},
+    // Codecs of Python's imagecodecs and virtual-tiff, which readers of TIFF name in Zarr
+    // metadata.
+    CodecEntry{"HorizontalDeltaCodec", "", "", MakeHorizontalDelta},
+    CodecEntry{"imagecodecs_deflate", "imagecodecs_deflate", "", MakeImagecodecsDeflate, ""},
+    CodecEntry{"imagecodecs_delta", "imagecodecs_delta", "", MakeImagecodecsDelta},
+    CodecEntry{"imagecodecs_floatpred", "imagecodecs_floatpred", "", MakeImagecodecsFloatpred},
     CodecEntry{"imagecodecs_jpeg", "imagecodecs_jpeg", "", kMakeJpeg},
     CodecEntry{"imagecodecs_jpeg2k", "imagecodecs_jpeg2k", "", kMakeJpeg2k},
     CodecEntry{"imagecodecs_jpeg8", "imagecodecs_jpeg8", "", kMakeJpeg, ""},

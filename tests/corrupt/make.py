@@ -951,6 +951,12 @@ case("precomputed-shard-whose-index-is-behind-its-end", BadChunks({i: ("index of
     lambda path: volume(path, sharding=SHARDED, shard=struct.pack("<QQ", 1 << 40, (1 << 40) + 24)))
 case("precomputed-shard-whose-index-ends-before-it-begins", BadChunks({i: ("from 9 to 8",) for i in range(4)}, path="1_1_1"))(
     lambda path: volume(path, sharding=SHARDED, shard=struct.pack("<QQ", 9, 8)))
+case("precomputed-shard-whose-index-overlaps-a-chunk", BadChunks({3: ("overlaps the index of its minishard",)}, path="1_1_1"))(
+    lambda path: volume(path, sharding=SHARDED, shard=struct.pack("<QQ", 12 * COUNT, 12 * COUNT + 96) + VALUES[:3 * COUNT].tobytes()
+                        + struct.pack("<12Q", 0, 1, 1, 1, 0, 0, 0, 0, *[4 * COUNT] * 4) + bytes(4 * COUNT)))
+case("precomputed-shard-with-a-chunk-twice", BadChunks({i: ("chunk 0 behind chunk 0",) for i in range(1, 4)}, path="1_1_1"))(
+    lambda path: volume(path, sharding=SHARDED, shard=struct.pack("<QQ", 4 * COUNT, 4 * COUNT + 48)
+                        + VALUES[:COUNT].tobytes() + struct.pack("<6Q", 0, 0, 0, 0, 4 * COUNT, 0)))
 case("precomputed-whole", Shows(VALUES.reshape(4, 32, 128), path="1_1_1"))(volume)
 
 

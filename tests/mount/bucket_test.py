@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Stores in a bucket whose chunks are parts of other objects: what they show, and how many requests that takes."""
+import errno
 import hashlib
 import json
 import os
@@ -10,6 +11,8 @@ import time
 import zipfile
 
 import numpy as np
+import tifffile
+from osgeo import gdal
 
 import harness
 import lying_server
@@ -20,6 +23,8 @@ from s3_test import S3TestCase
 FIRST = np.arange(40, dtype="<i4").reshape(10, 4)
 SECOND = FIRST * 2
 ROWS = 3  # of a chunk
+MISSING = np.full((2, 1, 1, 1), -1)
+gdal.UseExceptions()
 
 
 class IcechunkCase(S3TestCase):
@@ -307,6 +312,66 @@ class IcechunkChangesTest(IcechunkCase):
             return self.read(folder) == FIRST.tobytes()
         except OSError:
             return False
+
+
+class PicturesTest(S3TestCase):
+    """TIFF in a bucket."""
+    TILE = 128  # 64 KiB
+
+    def ranges(self):
+        """The ranges of files that were asked for since the last call."""
+        return [(request.key, request.headers["range"]) for request in self.stub.take_requests() if request.key]
+
+    def test_cog_costs_one_request_and_each_tile_another(self):
+        values = np.random.default_rng(5).integers(0, 1 << 32, (4 * self.TILE, 4 * self.TILE), dtype="u4")
+        made = gdal.GetDriverByName("MEM").Create("", *values.shape, 1, gdal.GDT_UInt32)
+        made.GetRasterBand(1).WriteArray(values)
+        path = os.path.join(self.source, "a.tif")
+        gdal.Translate(path, made, format="COG", creationOptions=["COMPRESS=NONE", f"BLOCKSIZE={self.TILE}"])
+        self.assertGreater(os.path.getsize(path), 1 << 20)
+        with harness.Mount("s3://bucket") as mount:
+            folder = mount.join("a.tif/image")
+            self.assertEqual(os.stat(f"{folder}/data.raw").st_size, values.nbytes)
+            self.assertEqual(self.ranges(), [("a.tif", "bytes=0-131071")])
+            for y, x in (3, 1), (2, 2):
+                y, x = y * self.TILE, x * self.TILE
+                tile = np.load(f"{folder}/data[{y}:{y + self.TILE},{x}:{x + self.TILE}].npy")
+                np.testing.assert_array_equal(tile, values[y:y + self.TILE, x:x + self.TILE])
+                self.assertEqual(len(self.ranges()), 1)
+            np.testing.assert_array_equal(np.load(f"{folder}/data.npy"), values)
+
+    def write_set(self, planes):
+        """A set of OME-TIFF: each file has the planes of one time."""
+        parts = "".join(f'<TiffData IFD="0" FirstT="{time}" PlaneCount="{len(planes[0])}"><UUID FileName="{name}.ome.tif">'
+                        f"urn:uuid:{name}</UUID></TiffData>" for time, name in enumerate("ab"))
+        height, width = planes.shape[2:]
+        for name, part in zip("ab", planes):
+            tifffile.imwrite(os.path.join(self.source, name + ".ome.tif"), part, photometric="minisblack", metadata=None, description=(
+                f'<?xml version="1.0"?><OME UUID="urn:uuid:{name}"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYZCT" '
+                f'Type="uint8" SizeX="{width}" SizeY="{height}" SizeZ="{len(part)}" SizeC="1" SizeT="2">{parts}</Pixels></Image></OME>'))
+
+    def test_set_of_files_costs_one_request_a_file(self):
+        planes = np.arange(2 * 3 * 8 * 9, dtype="u1").reshape(2, 3, 8, 9)
+        self.write_set(planes)
+        with harness.Mount("s3://bucket", "--revalidate", "1") as mount:
+            data = mount.join("a.ome.tif/image/data.npy")
+            np.testing.assert_array_equal(np.load(data), planes)
+            self.assertEqual(self.ranges(), [("a.ome.tif", "bytes=0-131071"), ("b.ome.tif", "bytes=0-131071")])
+            self.write_set(planes + 1)
+            harness.wait_until(lambda: self.planes_now(data)[1, 0, 0, 0] == planes[1, 0, 0, 0] + 1, "a change of the other file")
+            os.unlink(os.path.join(self.source, "b.ome.tif"))
+            harness.wait_until(lambda: self.planes_now(data) is MISSING, "the loss of the other file")
+            with self.assertRaises(OSError) as caught:
+                np.load(data)
+            self.assertEqual(caught.exception.errno, errno.EIO)
+            self.assertIn(b"b.ome.tif: there is no such file", harness.read(mount.join("a.ome.tif/image"), "error.txt"))
+
+    @staticmethod
+    def planes_now(path):
+        try:
+            return np.load(path)
+        except OSError:
+            return MISSING
 
 
 class ReadAheadTest(S3TestCase):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Headers for data.raw, TIFF, FITS, NIfTI and Fortran records, as programs read them that were made for these formats."""
+import base64
 import errno
 import json
 import os
@@ -215,6 +216,90 @@ class ImagesTest(harness.SourceTestCase):
         np.testing.assert_array_equal(nibabel.load(mounted.join("brain.nii.zarr/0/data.nii")).affine, stored)
         half = stored @ np.array([[2, 0, 0, 0.5], [0, 2, 0, 0.5], [0, 0, 2, 0.5], [0, 0, 0, 1]])
         np.testing.assert_allclose(nibabel.load(mounted.join("brain.nii.zarr/1/data.nii")).affine, half, rtol=1e-6)
+
+    def write_nifti_zarr(self, name, values, **attributes):
+        """An image of one level, without its header."""
+        store = os.path.join(self.source, name)
+        write_json(os.path.join(store, ".zgroup"), {"zarr_format": 2})
+        datasets = [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [1.0] * values.ndim}]}]
+        axes = [{"name": name} for name in "tczyx"[-values.ndim:]]
+        write_json(os.path.join(store, ".zattrs"),
+                   {"multiscales": [{"version": "0.4", "axes": axes, "datasets": datasets}], **attributes})
+        write_array(os.path.join(store, "0"), values, [axis["name"] for axis in axes])
+        return store
+
+    @staticmethod
+    def full_header(values, kind=nibabel.Nifti1Header, **keywords):
+        """One with more than a place."""
+        header = kind(**keywords)
+        header.set_data_dtype(values.dtype.newbyteorder(header.endianness))
+        header.set_data_shape(values.T.shape)
+        header.set_sform(np.diag([2, 3, 4, 1.0]), 2)
+        header["scl_slope"], header["scl_inter"], header["descrip"] = 0.5, -3, b"a scan"
+        header["cal_max"], header["slice_duration"], header["toffset"] = 90, 0.25, 7
+        header["intent_code"], header["intent_name"], header["dim_info"] = 1001, b"waves", 0x39
+        return header
+
+    def check_header(self, file, header, values):
+        """That a file has these elements and that header, with all fields but where the elements are."""
+        with open(file, "rb") as opened:
+            content = opened.read()
+        stored = header.as_byteswapped("<")
+        self.assertEqual(len(content), stored.single_vox_offset + values.nbytes)
+        found = type(header)(content[:stored.sizeof_hdr])
+        for field in stored.keys():
+            expected = stored.single_vox_offset if field == "vox_offset" else stored[field]
+            np.testing.assert_array_equal(found[field], expected, field)
+        image = nibabel.load(file)
+        np.testing.assert_array_equal(np.asanyarray(image.dataobj), values.T * 0.5 - 3)
+
+    def test_header_of_nifti_zarr_is_kept_whole(self):
+        values = np.arange(4 * 6 * 8, dtype="<i2").reshape(4, 6, 8)
+        first = self.full_header(values)
+        swapped = self.full_header(values, endianness=">")
+        second = self.full_header(values, nibabel.Nifti2Header)
+        for name, header in ("first", first), ("swapped", swapped), ("second", second):
+            store = self.write_nifti_zarr(name + ".zarr", values)
+            write_array(os.path.join(store, "nifti"), np.frombuffer(header.binaryblock, "u1"), ["byte"])
+        draft = base64.b64encode(first.binaryblock).decode()
+        self.write_nifti_zarr("draft.zarr", values, nifti={"base64": draft})
+        mounted = self.mount(self.source)
+        for name, header in ("first", first), ("swapped", swapped), ("second", second), ("draft", first):
+            self.check_header(mounted.join(name + ".zarr/0/data.nii"), header, values)
+        part = nibabel.load(mounted.join("first.zarr/0/data[1:3].nii"))
+        np.testing.assert_array_equal(np.asanyarray(part.dataobj), values[1:3].T * 0.5 - 3)
+        self.assertEqual((part.header["descrip"], part.header["intent_name"]), (b"a scan", b"waves"))
+        self.assertEqual(part.affine[2, 3], 4)
+
+    def test_extensions_of_nifti_zarr_are_kept(self):
+        values = np.arange(24, dtype="<i2").reshape(2, 3, 4)
+        note = nibabel.nifti1.Nifti1Extension("comment", b"as it was seen")
+        image = nibabel.Nifti1Image(values.T, np.eye(4))
+        image.header.extensions.append(note)
+        whole = image.to_bytes()
+        stored = whole[:int(nibabel.Nifti1Header(whole[:348])["vox_offset"])]
+        store = self.write_nifti_zarr("a.zarr", values)
+        write_array(os.path.join(store, "nifti"), np.frombuffer(stored, "u1"), ["byte"])
+        mounted = self.mount(self.source)
+        with open(mounted.join("a.zarr/0/data.nii"), "rb") as file:
+            self.assertEqual(file.read(), whole)
+        self.assertEqual(nibabel.load(mounted.join("a.zarr/0/data.nii")).header.extensions[0].get_content(), b"as it was seen")
+
+    def test_header_of_other_elements_gives_its_place_alone(self):
+        values = np.arange(24, dtype="<i2").reshape(2, 3, 4)
+        for name, other in ("type", values.astype("<f4")), ("shape", values[:1]):
+            store = self.write_nifti_zarr(name + ".zarr", values)
+            header = self.full_header(other).binaryblock
+            write_array(os.path.join(store, "nifti"), np.frombuffer(header, "u1"), ["byte"])
+        store = self.write_nifti_zarr("none.zarr", values)
+        write_array(os.path.join(store, "nifti"), np.full(400, 255, "u1"), ["byte"])
+        mounted = self.mount(self.source)
+        for name in "type", "shape", "none":
+            image = nibabel.load(mounted.join(name + ".zarr/0/data.nii"))
+            self.assertEqual(image.shape, (4, 3, 2))
+            slope = 0.5 if name == "shape" else 1
+            np.testing.assert_array_equal(np.asanyarray(image.dataobj), values.T * slope - (3 if name == "shape" else 0))
+            np.testing.assert_array_equal(np.diag(image.affine), [1, 1, 1, 1] if name == "none" else [2, 3, 4, 1])
 
     def test_pixels_of_ome_have_a_size_in_every_header(self):
         store = os.path.join(self.source, "cells04.ome.zarr")

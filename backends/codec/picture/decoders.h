@@ -31,7 +31,8 @@ model::Result<void> DecodeJpeg(const PictureRule& rule, ConstByteSpan picture,
                                const PictureForm& form, ByteSpan out);
 model::Result<void> DecodeJpeg2000(ConstByteSpan picture, const PictureForm& form,
                                    ByteSpan out);
-model::Result<void> DecodeJpegXl(ConstByteSpan picture, const PictureForm& form, ByteSpan out);
+model::Result<void> DecodeJpegXl(const PictureRule& rule, ConstByteSpan picture,
+                                 const PictureForm& form, ByteSpan out);
 model::Result<void> DecodeLerc(const PictureRule& rule, ConstByteSpan picture,
                                const PictureForm& form, ByteSpan out);
 model::Result<void> DecodeWebp(ConstByteSpan picture, const PictureForm& form, ByteSpan out);

@@ -2,6 +2,8 @@
 //
 // Pictures under the names of Python's imagecodecs: bytes that become the bytes of the
 // elements, as `imagecodecs.numcodecs` has them.
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
@@ -46,6 +48,46 @@ model::Result<void> RefuseMembers(const CodecConfig& config,
   return {};
 }
 
+// Colour spaces of libjpeg, by which imagecodecs names them, too.
+enum class JpegSpace : uint8_t { kUnknown, kGrey, kRgb, kYCbCr, kCmyk, kYcck };
+
+model::Result<std::optional<JpegSpace>> SpaceMember(const CodecConfig& config,
+                                                    const char* name) {
+  constexpr std::string_view kNames[] = {"UNKNOWN", "GRAYSCALE", "RGB",
+                                         "YCBCR",   "CMYK",      "YCCK"};
+  const Json* member = FindMember(config, name);
+  if (!member) return std::nullopt;
+  for (size_t i = 0; i < std::size(kNames); ++i) {
+    std::string text = member->is_string() ? member->get<std::string>() : "";
+    for (char& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+    if (text == kNames[i] || (member->is_number_unsigned() && *member == i)) {
+      return static_cast<JpegSpace>(i);
+    }
+  }
+  return model::Unsupported("{}: {} is not supported", name, DescribeJson(*member));
+}
+
+// What becomes of the colours of a JPEG picture that has those of `colorspace_jpeg` (its
+// markers say which, if this is absent), and shall have those of `colorspace_data`.
+model::Result<PictureRule::Colours> JpegColours(const CodecConfig& config) {
+  using Colours = PictureRule::Colours;
+  NDLFS_TRY(const auto from, SpaceMember(config, "colorspace_jpeg"));
+  NDLFS_TRY(const auto to, SpaceMember(config, "colorspace_data"));
+  const bool becomes_rgb = !to || to == JpegSpace::kRgb;
+  if (!from && becomes_rgb) return Colours::kAsMarked;
+  if (from == JpegSpace::kYCbCr && becomes_rgb) return Colours::kFromYCbCr;
+  if (from && to == from) return Colours::kAsStored;
+  return model::Unsupported(
+      "colorspace_data: colours that become others than RGB are not supported");
+}
+
+// Fails for a picture other than the first one of a file.
+model::Result<void> RefuseOtherFrames(const CodecConfig& config) {
+  const Json* index = FindMember(config, "index");
+  if (index == nullptr || *index == 0) return {};
+  return model::Unsupported("index: {} is not supported", DescribeJson(*index));
+}
+
 CodecResult MakePicture(const CodecConfig& config, PictureRule rule) {
   if (!HasPictures(rule.kind)) {
     return model::Unsupported("{} is not built in", NameOfPicture(rule.kind));
@@ -63,10 +105,22 @@ CodecResult MakePicture(const CodecConfig& config, PictureRule rule) {
 
 }  // namespace
 
+bool IsImagecodecsPicture(std::string_view name) {
+  constexpr std::string_view kNames[] = {"imagecodecs_jpeg",   "imagecodecs_jpeg8",
+                                         "imagecodecs_jpeg2k", "imagecodecs_jpegxl",
+                                         "imagecodecs_lerc",   "imagecodecs_webp"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+CodecResult MakeImagecodecsDeflate(const CodecConfig& config) {
+  NDLFS_RETURN_IF_ERROR(RefuseMembers(config, {"raw"}));
+  return MakeZlib(config);
+}
+
 CodecResult MakeImagecodecsJpeg(const CodecConfig& config) {
-  NDLFS_RETURN_IF_ERROR(
-      RefuseMembers(config, {"header", "colorspace_data", "colorspace_jpeg", "lossless"}));
+  NDLFS_RETURN_IF_ERROR(RefuseMembers(config, {"header", "lossless"}));
   PictureRule rule{.kind = PictureKind::kJpeg};
+  NDLFS_TRY(rule.colours, JpegColours(config));
   NDLFS_TRY(const auto tables, TextMember(config, "tables"));
   if (tables) {
     auto bytes = model::DecodeBase64(*tables);
@@ -82,8 +136,15 @@ CodecResult MakeImagecodecsJpeg2k(const CodecConfig& config) {
 }
 
 CodecResult MakeImagecodecsJpegXl(const CodecConfig& config) {
-  NDLFS_RETURN_IF_ERROR(RefuseMembers(config, {"planar", "index", "keeporientation"}));
-  return MakePicture(config, {.kind = PictureKind::kJpegXl});
+  NDLFS_RETURN_IF_ERROR(RefuseOtherFrames(config));
+  const Json* keeps = FindMember(config, "keeporientation");
+  if (keeps && !keeps->is_boolean()) {
+    return model::BadInput("keeporientation: expected a boolean, found {}",
+                           DescribeJson(*keeps));
+  }
+  return MakePicture(config, {.kind = PictureKind::kJpegXl,
+                              .keeps_orientation = keeps && *keeps == true,
+                              .extras = PictureRule::Extras::kAsImagecodecs});
 }
 
 CodecResult MakeImagecodecsLerc(const CodecConfig& config) {
@@ -93,7 +154,8 @@ CodecResult MakeImagecodecsLerc(const CodecConfig& config) {
 }
 
 CodecResult MakeImagecodecsWebp(const CodecConfig& config) {
-  NDLFS_RETURN_IF_ERROR(RefuseMembers(config, {"index", "hasalpha"}));
+  NDLFS_RETURN_IF_ERROR(RefuseOtherFrames(config));
+  NDLFS_RETURN_IF_ERROR(RefuseMembers(config, {"hasalpha"}));
   return MakePicture(config, {.kind = PictureKind::kWebp});
 }
 

@@ -60,8 +60,9 @@ std::optional<JxlDataType> JxlTypeOf(const model::Datatype& type) {
 // The samples of a picture: colours, and extra channels that are planes of their own.
 class JxlPicture {
  public:
-  JxlPicture(JxlDecoder* decoder, const PictureForm& form, JxlDataType type)
-      : decoder_(decoder), form_(form), format_{1, type, JXL_LITTLE_ENDIAN, 0} {}
+  JxlPicture(JxlDecoder* decoder, const PictureRule& rule, const PictureForm& form,
+             JxlDataType type)
+      : decoder_(decoder), rule_(rule), form_(form), format_{1, type, JXL_LITTLE_ENDIAN, 0} {}
 
   // `bytes`: of the samples that are wanted.
   model::Result<void> ReadInfo(uint64_t bytes) {
@@ -70,17 +71,10 @@ class JxlPicture {
     if (info.have_animation != JXL_FALSE) {
       return model::Unsupported("a JPEG XL picture that moves");
     }
-    extras_ = info.num_extra_channels;
-    const uint64_t samples = uint64_t{info.num_color_channels} + extras_;
     NDLFS_RETURN_IF_ERROR(CheckType(info.bits_per_sample, info.exponent_bits_per_sample));
+    NDLFS_RETURN_IF_ERROR(ChooseExtras(info));
+    const uint64_t samples = info.num_color_channels + extras_.size();
     NDLFS_TRY(row_bytes_, CheckPictureSize(form_, {info.xsize, info.ysize, samples}, bytes));
-    for (uint32_t i = 0; i < extras_; ++i) {
-      JxlExtraChannelInfo extra;
-      if (JxlDecoderGetExtraChannelInfo(decoder_, i, &extra) != JXL_DEC_SUCCESS) {
-        return Invalid();
-      }
-      NDLFS_RETURN_IF_ERROR(CheckType(extra.bits_per_sample, extra.exponent_bits_per_sample));
-    }
     format_.num_channels = info.num_color_channels;
     pixels_ = uint64_t{info.xsize} * info.ysize;
     return {};
@@ -94,29 +88,23 @@ class JxlPicture {
                                                colours_.size()) == JXL_DEC_SUCCESS;
     JxlPixelFormat plane = format_;
     plane.num_channels = 1;
-    for (uint32_t i = 0; i < extras_ && is_good; ++i) {
+    for (size_t i = 0; i < extras_.size() && is_good; ++i) {
       planes_.emplace_back(pixels_ * size);
-      is_good = JxlDecoderSetExtraChannelBuffer(decoder_, &plane, planes_.back().data(),
-                                                planes_.back().size(), i) == JXL_DEC_SUCCESS;
+      is_good =
+          JxlDecoderSetExtraChannelBuffer(decoder_, &plane, planes_.back().data(),
+                                          planes_.back().size(), extras_[i]) == JXL_DEC_SUCCESS;
     }
     if (!is_good) return Invalid();
     return {};
   }
 
   void Copy(ByteSpan out) const {
-    const size_t size = form_.type.size();
-    const size_t colours = format_.num_channels * size;
-    const size_t pixel = colours + extras_ * size;
-    if (extras_ == 0) {
+    if (extras_.empty()) {
       std::memcpy(out.data(), colours_.data(), out.size());
-      return;
-    }
-    for (size_t i = 0; i < out.size() / pixel; ++i) {
-      std::byte* to = out.data() + i * pixel;
-      std::memcpy(to, colours_.data() + i * colours, colours);
-      for (size_t e = 0; e < extras_; ++e) {
-        std::memcpy(to + colours + e * size, planes_[e].data() + i * size, size);
-      }
+    } else if (is_planar_) {
+      CopyPlanes(out);
+    } else {
+      CopyPixels(out);
     }
   }
 
@@ -134,10 +122,60 @@ class JxlPicture {
                               form_.type.keyword());
   }
 
+  // Which extra channels are wanted, in their order.
+  model::Result<void> ChooseExtras(const JxlBasicInfo& info) {
+    std::optional<uint32_t> alpha;
+    for (uint32_t i = 0; i < info.num_extra_channels; ++i) {
+      JxlExtraChannelInfo extra;
+      if (JxlDecoderGetExtraChannelInfo(decoder_, i, &extra) != JXL_DEC_SUCCESS) {
+        return Invalid();
+      }
+      if (extra.type == JXL_CHANNEL_ALPHA && !alpha) alpha = i;
+      extras_.push_back(i);
+    }
+    if (rule_.extras == PictureRule::Extras::kAsImagecodecs) {
+      is_planar_ = !alpha && info.num_color_channels == 1;
+      if (!is_planar_) extras_.clear();
+      if (alpha) extras_ = {*alpha};
+    }
+    for (const uint32_t i : extras_) {
+      JxlExtraChannelInfo extra;
+      if (JxlDecoderGetExtraChannelInfo(decoder_, i, &extra) != JXL_DEC_SUCCESS) {
+        return Invalid();
+      }
+      NDLFS_RETURN_IF_ERROR(CheckType(extra.bits_per_sample, extra.exponent_bits_per_sample));
+    }
+    return {};
+  }
+
+  // `out` has all rows of the picture: kAsImagecodecs goes with a form without a width.
+  void CopyPlanes(ByteSpan out) const {
+    std::memcpy(out.data(), colours_.data(), colours_.size());
+    size_t at = colours_.size();
+    for (const Bytes& plane : planes_) {
+      std::memcpy(out.data() + at, plane.data(), plane.size());
+      at += plane.size();
+    }
+  }
+  void CopyPixels(ByteSpan out) const {
+    const size_t size = form_.type.size();
+    const size_t colours = format_.num_channels * size;
+    const size_t pixel = colours + extras_.size() * size;
+    for (size_t i = 0; i < out.size() / pixel; ++i) {
+      std::byte* to = out.data() + i * pixel;
+      std::memcpy(to, colours_.data() + i * colours, colours);
+      for (size_t e = 0; e < planes_.size(); ++e) {
+        std::memcpy(to + colours + e * size, planes_[e].data() + i * size, size);
+      }
+    }
+  }
+
   JxlDecoder* const decoder_;
+  const PictureRule& rule_;
   const PictureForm& form_;
   JxlPixelFormat format_;
-  uint32_t extras_ = 0;
+  std::vector<uint32_t> extras_;  // which are samples
+  bool is_planar_ = false;        // they lie behind the colours, not between them
   uint64_t row_bytes_ = 0;
   uint64_t pixels_ = 0;
   Bytes colours_;
@@ -146,7 +184,8 @@ class JxlPicture {
 
 }  // namespace
 
-model::Result<void> DecodeJpegXl(ConstByteSpan picture, const PictureForm& form, ByteSpan out) {
+model::Result<void> DecodeJpegXl(const PictureRule& rule, ConstByteSpan picture,
+                                 const PictureForm& form, ByteSpan out) {
   const auto type = JxlTypeOf(form.type);
   if (!type) return model::Unsupported("JPEG XL has no {}", form.type.keyword());
   const auto most = CheckedMultiply(out.size(), kJxlBytesOfSample);
@@ -156,11 +195,12 @@ model::Result<void> DecodeJpegXl(ConstByteSpan picture, const PictureForm& form,
   const std::unique_ptr<JxlDecoder, decltype(&JxlDecoderDestroy)> decoder(
       JxlDecoderCreate(&manager), JxlDecoderDestroy);
   if (!decoder) return model::Limit("not enough memory to decode a picture");
-  JxlPicture read(decoder.get(), form, *type);
+  JxlPicture read(decoder.get(), rule, form, *type);
   const bool is_ready =
       JxlDecoderSubscribeEvents(decoder.get(), JXL_DEC_BASIC_INFO | JXL_DEC_FULL_IMAGE) ==
           JXL_DEC_SUCCESS &&
-      JxlDecoderSetKeepOrientation(decoder.get(), JXL_TRUE) == JXL_DEC_SUCCESS &&
+      JxlDecoderSetKeepOrientation(
+          decoder.get(), rule.keeps_orientation ? JXL_TRUE : JXL_FALSE) == JXL_DEC_SUCCESS &&
       JxlDecoderSetInput(decoder.get(), reinterpret_cast<const uint8_t*>(picture.data()),
                          picture.size()) == JXL_DEC_SUCCESS;
   if (!is_ready) return JxlPicture::Invalid();

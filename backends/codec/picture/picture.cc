@@ -159,7 +159,7 @@ Result<void> DecodePicture(const PictureRule& rule, [[maybe_unused]] ConstByteSp
 #endif
 #if NDLFS_WITH_JXL
     case PictureKind::kJpegXl:
-      return DecodeJpegXl(picture, form, out);
+      return DecodeJpegXl(rule, picture, form, out);
 #endif
 #if NDLFS_WITH_LERC
     case PictureKind::kLerc:

@@ -35,6 +35,17 @@ struct PictureRule {
   // For LERC: the bands of a picture become samples of its pixels. If false, pictures with more
   // than one band are refused.
   bool has_bands = true;
+  // Of JPEG XL: pixels lie as they are stored. Otherwise they are turned as the picture says.
+  bool keeps_orientation = true;
+  // Of JPEG XL: which samples pixels have in addition to their colours.
+  enum class Extras {
+    kAll,
+    // As imagecodecs returns them: only the first alpha channel. Grey pictures without one have
+    // all others, which lie behind the grey ones, plane by plane. Only for a PictureForm
+    // without a width.
+    kAsImagecodecs,
+  };
+  Extras extras = Extras::kAll;
 };
 
 // The picture that is expected.

@@ -136,16 +136,19 @@ class ShardSource final : public ArraySource {
       location.pieces.clear();
       return location;
     }
-    const auto [list, version] = Split(entry->span());
-    location.if_match = version;
-    NDLFS_TRY(const auto range, FindChunk(sharding_, list, *code), store_->Describe(key));
-    if (range && range->length != 0) location.pieces = {*range};
+    const KeptIndex kept = Split(entry->span());
+    location.if_match = kept.version;
+    NDLFS_TRY(const auto range, FindChunk(sharding_, kept.list, *code), store_->Describe(key));
+    if (range && range->length != 0) {
+      NDLFS_RETURN_IF_ERROR(CheckApart(*code, *range, kept.place), store_->Describe(key));
+      location.pieces = {*range};
+    }
     return location;
   }
 
  private:
-  // The index of a minishard, its version as text, and the length of that; empty if there is no
-  // shard.
+  // The index of a minishard, its version as text, its place in the shard, and the length of
+  // the version; empty if there is no shard.
   Result<Bytes> LoadIndex(const std::string& key, uint64_t minishard,
                           IndexCache& indexes) const {
     NDLFS_TRY(const auto entry, store_->Get(key, 16, {.range = EntryOf(minishard)}));
@@ -159,10 +162,17 @@ class ShardSource final : public ArraySource {
     }
     const std::string version = entry->info.generation.ToText();
     const auto length = static_cast<uint32_t>(version.size());
-    Bytes made(list.size() + length + sizeof(length));
-    if (!list.empty()) std::memcpy(made.data(), list.data(), list.size());
-    std::memcpy(made.data() + list.size(), version.data(), length);
-    std::memcpy(made.data() + list.size() + length, &length, sizeof(length));
+    const ByteRange place = range.value_or(ByteRange{0, 0});
+    Bytes made(list.size() + length + sizeof(place) + sizeof(length));
+    std::byte* at = made.data();
+    const auto add = [&](const void* bytes, size_t size) {
+      if (size != 0) std::memcpy(at, bytes, size);
+      at += size;
+    };
+    add(list.data(), list.size());
+    add(version.data(), length);
+    add(&place, sizeof(place));
+    add(&length, sizeof(length));
     return made;
   }
 
@@ -184,12 +194,23 @@ class ShardSource final : public ArraySource {
     return Bytes::Copy(list.span().first(count));
   }
 
-  static std::pair<ConstByteSpan, std::optional<Generation>> Split(ConstByteSpan entry) {
+  struct KeptIndex {
+    ConstByteSpan list;
+    std::optional<Generation> version;
+    ByteRange place;  // in the shard
+  };
+  static KeptIndex Split(ConstByteSpan entry) {
+    KeptIndex kept;
     uint32_t length = 0;
-    entry = entry.first(entry.size() - sizeof(length));
-    std::memcpy(&length, entry.data() + entry.size(), sizeof(length));
-    return {entry.first(entry.size() - length),
-            Generation::FromText(AsText(entry.last(length)))};
+    const auto take = [&](void* into, size_t size) {
+      entry = entry.first(entry.size() - size);
+      std::memcpy(into, entry.data() + entry.size(), size);
+    };
+    take(&length, sizeof(length));
+    take(&kept.place, sizeof(kept.place));
+    kept.version = Generation::FromText(AsText(entry.last(length)));
+    kept.list = entry.first(entry.size() - length);
+    return kept;
   }
 
   const std::shared_ptr<const Store> store_;

@@ -102,6 +102,16 @@ Result<std::optional<ByteRange>> IndexRange(const Sharding& sharding, ConstByteS
   return ByteRange{*at, end - begin};
 }
 
+Result<void> CheckApart(uint64_t id, const ByteRange& chunk, const ByteRange& index) {
+  // Neither range ends behind all files.
+  const bool overlaps = chunk.length != 0 && chunk.offset < index.offset + index.length &&
+                        index.offset < chunk.offset + chunk.length;
+  if (!overlaps) return {};
+  return Corrupt(
+      "chunk {}, {} bytes at {}, overlaps the index of its minishard, {} bytes at {}", id,
+      chunk.length, chunk.offset, index.length, index.offset);
+}
+
 Result<std::optional<ByteRange>> FindChunk(const Sharding& sharding, ConstByteSpan index,
                                            uint64_t id) {
   constexpr uint64_t kChunkBytes = 24;
@@ -115,7 +125,12 @@ Result<std::optional<ByteRange>> FindChunk(const Sharding& sharding, ConstByteSp
   uint64_t chunk = 0;
   std::optional<uint64_t> at = EndOfIndex(sharding);
   for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t before = chunk;
     chunk += number(0, i);
+    // Numbers of chunks are sorted, so that none is there twice.
+    if (i > 0 && chunk <= before) {
+      return Corrupt("an index of a minishard with chunk {} behind chunk {}", chunk, before);
+    }
     at = CheckedAdd(*at, number(1, i));
     const auto end = at ? CheckedAdd(*at, number(2, i)) : std::nullopt;
     if (!end) return Corrupt("chunk {} lies behind all files", chunk);

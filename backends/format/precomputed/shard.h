@@ -38,8 +38,11 @@ ByteRange EntryOf(uint64_t minishard);
 model::Result<std::optional<ByteRange>> IndexRange(const Sharding& sharding,
                                                    ConstByteSpan entry);
 
+// Fails if a chunk and the index that tells its place have bytes in common.
+model::Result<void> CheckApart(uint64_t id, const ByteRange& chunk, const ByteRange& index);
+
 // The place of a chunk in its shard by the (decoded) index of the minishard; nullopt if it is
-// not there.
+// not there. kCorrupt for an index that is not sorted.
 model::Result<std::optional<ByteRange>> FindChunk(const Sharding& sharding, ConstByteSpan index,
                                                   uint64_t id);
 

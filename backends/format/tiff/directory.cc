@@ -108,11 +108,34 @@ uint64_t TiffReader::Unsigned(const std::byte* at, size_t size) const {
 
 Result<TiffReader> TiffReader::Open(std::shared_ptr<const Store> store) {
   TiffReader reader(std::move(store));
-  NDLFS_TRY(auto value, reader.store_->Get("", kHeadBytes, {.range = {0, kHeadBytes}}));
+  // Short reads share what a look at the file has brought from a server.
+  const uint64_t piece = reader.store_->looks_are_requests() ? kHeadBytes / 2 : kHeadBytes;
+  NDLFS_TRY(auto value, reader.store_->Get("", piece, {.range = {0, piece}}));
   if (!value) return model::NotFound("there is no such file");
   reader.info_ = value->info;
-  reader.head_ = std::make_shared<const Bytes>(std::move(value->bytes));
+  Bytes head = std::move(value->bytes);
+  while (head.size() < std::min(kHeadBytes, reader.info_.size)) {
+    NDLFS_TRY(value, reader.store_->Get(
+                         "", piece,
+                         {.range = {head.size(), piece}, .if_match = reader.info_.generation}));
+    if (!value || value->bytes.empty()) return model::HasChanged("the file");
+    Bytes longer(head.size() + value->bytes.size());
+    std::memcpy(longer.data(), head.data(), head.size());
+    std::memcpy(longer.data() + head.size(), value->bytes.data(), value->bytes.size());
+    head = std::move(longer);
+  }
+  reader.head_ = std::make_shared<const Bytes>(std::move(head));
   NDLFS_RETURN_IF_ERROR(reader.ReadHeader());
+  return reader;
+}
+
+TiffReader TiffReader::Fresh() const {
+  TiffReader reader(store_);
+  reader.head_ = head_;
+  reader.order_ = order_;
+  reader.is_big_ = is_big_;
+  reader.first_ = first_;
+  reader.info_ = info_;
   return reader;
 }
 
@@ -150,10 +173,12 @@ Result<ConstByteSpan> TiffReader::Peek(uint64_t position, uint64_t size) {
                             size <= window_.size() - (position - window_begin_);
   if (!is_in_window) {
     const uint64_t window = store_->looks_are_requests() ? kRemoteWindow : kLocalWindow;
-    Bytes bytes(std::min(std::max(size, window), info_.size - position));
-    NDLFS_TRY(const auto count, store_->ReadInto("", position, bytes.span()));
-    if (count.value_or(0) != bytes.size()) return model::HasChanged("the file");
-    window_ = std::move(bytes);
+    const uint64_t wanted = std::min(std::max(size, window), info_.size - position);
+    NDLFS_TRY(
+        auto value,
+        store_->Get("", wanted, {.range = {position, wanted}, .if_match = info_.generation}));
+    if (!value || value->bytes.size() != wanted) return model::HasChanged("the file");
+    window_ = std::move(value->bytes);
     window_begin_ = position;
   }
   return window_.span().subspan(position - window_begin_, size);

@@ -47,7 +47,8 @@ size_t SizeOfType(uint16_t type);
 // Whether values of the type are integers without a sign.
 bool IsUnsignedType(uint16_t type);
 
-// Reads directories and their fields. For one thread.
+// Reads directories and their fields, all of one version of the file: kStale once there is
+// another. For one thread.
 class TiffReader {
  public:
   // Reads the beginning of the file, in one request. kCorrupt if this is no TIFF.
@@ -64,6 +65,9 @@ class TiffReader {
 
   // The first bytes of the file.
   const std::shared_ptr<const Bytes>& head() const { return head_; }
+
+  // Another reader of the same version of the file, which reads its first bytes no second time.
+  TiffReader Fresh() const;
 
   model::Result<Directory> ReadDirectory(uint64_t position);
 

@@ -90,46 +90,52 @@ struct PageAndInfo {
   ValueInfo info;  // of the file
 };
 
-// Where the directories of a chain are, as far as it can be read.
-struct DirectoryList {
-  std::vector<uint64_t> positions;
-  uint64_t held_bytes() const { return sizeof(uint64_t) * positions.size(); }
+// Another file of a set, in the version in which its chain of directories was read.
+struct OtherFile {
+  TiffReader reader;
+  std::vector<uint64_t> directories;  // where they are, as far as the chain can be read
+  uint64_t held_bytes() const {
+    return sizeof(OtherFile) + reader.head()->size() + sizeof(uint64_t) * directories.size();
+  }
 };
 
-Result<std::shared_ptr<const DirectoryList>> ListDirectories(
-    const std::shared_ptr<const Store>& store) {
-  NDLFS_TRY(auto reader, TiffReader::Open(store));
-  auto list = std::make_shared<DirectoryList>();
+Result<std::shared_ptr<const OtherFile>> OpenOther(const std::shared_ptr<const Store>& store) {
+  auto opened = TiffReader::Open(store);
+  if (!opened && opened.error().code() == model::ErrorCode::kNotFound) {
+    return Corrupt("{}", opened.error().message());
+  }
+  if (!opened) return model::Propagate(std::move(opened).error());
+  std::vector<uint64_t> directories;
   std::unordered_set<uint64_t> visited;
-  uint64_t at = reader.first_directory();
+  uint64_t at = opened->first_directory();
   while (at != 0 && visited.insert(at).second && visited.size() <= kMostDirectories) {
-    auto directory = reader.ReadDirectory(at);
+    auto directory = opened->ReadDirectory(at);
     if (!directory && directory.error().is_transient()) {
       return model::Propagate(std::move(directory).error());
     }
     if (!directory) break;
-    list->positions.push_back(at);
+    directories.push_back(at);
     at = directory->next;
   }
-  return list;
+  return std::make_shared<const OtherFile>(OtherFile{opened->Fresh(), std::move(directories)});
 }
 
 // Reads the page that `wanted` names in a file of its own.
-Result<PageAndInfo> FindPage(const std::shared_ptr<const Store>& store, const ImageForm& form,
-                             model::ByteOrder order, const PageChunks& wanted,
-                             const DirectoryList& list) {
-  if (wanted.directory >= list.positions.size()) {
+Result<PageAndInfo> FindPage(const OtherFile& other, const ImageForm& form,
+                             model::ByteOrder order, const PageChunks& wanted) {
+  if (wanted.directory >= other.directories.size()) {
     return Corrupt("there is no directory {}", wanted.directory);
   }
-  NDLFS_TRY(auto reader, TiffReader::Open(store));
-  NDLFS_TRY(const auto directory, reader.ReadDirectory(list.positions[wanted.directory]));
+  TiffReader reader = other.reader.Fresh();
+  NDLFS_TRY(const auto directory, reader.ReadDirectory(other.directories[wanted.directory]));
   NDLFS_TRY(const auto page, ReadPage(reader, directory));
   if (page.error) return model::Propagate(*page.error);
   if (!(page.form == form) || reader.order() != order) {
     return Corrupt("directory {} has another form than the first plane", wanted.directory);
   }
   const ValueInfo& info = reader.info();
-  return PageAndInfo{{{store, nullptr, info.size, order, info.generation}, page.chunks}, info};
+  return PageAndInfo{
+      {{reader.store(), reader.head(), info.size, order, info.generation}, page.chunks}, info};
 }
 
 class TiffSource final : public ArraySource {
@@ -155,7 +161,7 @@ class TiffSource final : public ArraySource {
   }
 
  private:
-  // Slots of an IndexCache: parts of this file, then of others, then the directories of others,
+  // Slots of an IndexCache: parts of this file, then of others, then the others themselves,
   // then their pages.
   static constexpr unsigned kFileShift = 48;
   static constexpr uint64_t kListSlots = uint64_t{1} << 62;
@@ -195,11 +201,11 @@ class TiffSource final : public ArraySource {
     using Found = std::shared_ptr<const FoundPage>;
     const PageChunks& wanted = stack_.pages[page];
     const auto& store = stack_.others[wanted.file - 1];
-    const auto list = [&] { return ListDirectories(store); };
+    const auto open = [&] { return OpenOther(store); };
     const auto load = [&]() -> Result<Found> {
-      NDLFS_TRY(const auto directories,
-                indexes.GetOrLoad<DirectoryList>(id(), kListSlots | wanted.file, list));
-      NDLFS_TRY(auto found, FindPage(store, stack_.form, file_.order, wanted, *directories));
+      NDLFS_TRY(const auto other,
+                indexes.GetOrLoad<OtherFile>(id(), kListSlots | wanted.file, open));
+      NDLFS_TRY(auto found, FindPage(*other, stack_.form, file_.order, wanted));
       NDLFS_RETURN_IF_ERROR(
           CheckLists(stack_.form, found.page.chunks, ChunksOfPage(spec_.grid, stack_)));
       NDLFS_RETURN_IF_ERROR(indexes.DidRead(store, "", found.info));

@@ -280,10 +280,20 @@ std::vector<model::Result<std::optional<Value>>> RemoteReader::ReadTogether(
   return answers;
 }
 
+std::optional<ValueInfo> RemoteReader::KnownFirstBlock(const std::string& path) const {
+  const auto look = tree_->memory().FindFile(path);
+  if (!look || look->kind != Look::Kind::kFile) return std::nullopt;
+  const model::MutexLock lock(mutex_);
+  if (blocks_.Find(BlockKey(path, look->info, 0)) == nullptr) return std::nullopt;
+  return look->info;
+}
+
 model::Result<std::optional<ValueInfo>> RemoteReader::ReadFirstBlock(
     const std::string& path, const std::optional<Generation>& version) const {
+  const auto begun = tree_->memory().Now();
   NDLFS_TRY(auto value, ReadBlock(path, 0, version));
   if (!value) return std::nullopt;
+  tree_->memory().NoteFile(path, {Look::Kind::kFile, value->info}, begun);
   auto block = std::make_shared<const Bytes>(std::move(value->bytes));
   const model::MutexLock lock(mutex_);
   blocks_.Put(BlockKey(path, value->info, 0), block, block->size() + 256);

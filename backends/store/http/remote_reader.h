@@ -45,6 +45,9 @@ class RemoteReader {
   model::Result<std::optional<ReadResult>> ReadBlocks(const std::string& path,
                                                       const ValueInfo& info, ByteRange range,
                                                       const Reserve& reserve) const;
+  // The version of the file whose first block was read, as long as a look at it is remembered,
+  // and the block is still kept.
+  std::optional<ValueInfo> KnownFirstBlock(const std::string& path) const;
   // Reads the first block of the file, or of that version of it, and keeps it. The result is
   // the version; nullopt if there is no file.
   model::Result<std::optional<ValueInfo>> ReadFirstBlock(

@@ -163,7 +163,11 @@ class PinnedFile final : public Store {
     NDLFS_RETURN_IF_ERROR(CheckKey(path_));
     auto version = pinned();
     if (!version && BeginsInFirstBlock(options)) {
-      NDLFS_TRY(version, files_.reader->ReadFirstBlock(path_, options.if_match));
+      // Another look at the file may just have read it, to find out what it is.
+      if (!options.if_match) version = files_.reader->KnownFirstBlock(path_);
+      if (!version) {
+        NDLFS_TRY(version, files_.reader->ReadFirstBlock(path_, options.if_match));
+      }
       NDLFS_RETURN_IF_ERROR(Pin(version));
       if (!version) return std::nullopt;
     }

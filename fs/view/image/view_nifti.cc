@@ -12,6 +12,7 @@
 
 #include "fs/view/base/attributes.h"
 #include "fs/view/elements/segmented_view.h"
+#include "fs/view/image/nifti_header.h"
 #include "fs/view/image/views.h"
 #include "fs/view/place/geometry.h"
 #include "fs/view/place/image_place.h"
@@ -104,11 +105,6 @@ class Header {
  private:
   std::string bytes_;
 };
-
-constexpr size_t kFirstSize = 348;
-constexpr size_t kSecondSize = 540;
-// Behind the header are four bytes that say that no extension follows.
-constexpr size_t kExtension = 4;
 
 // The first three dimensions of NIfTI are those of space. A part that lacks one of them has it
 // with one element, if others follow.
@@ -324,16 +320,16 @@ void PutPlace(const NiftiPlace& place, size_t pixdim, size_t quaternion, size_t 
 
 // Places of the fields by nifti1.h.
 std::string RenderFirst(const Nifti& nifti, const Dimensions& dimensions,
-                        const NiftiFields& fields) {
-  Header header(kFirstSize + kExtension);
-  header.Put(0, static_cast<int32_t>(kFirstSize));
+                        const NiftiFields& fields, size_t size) {
+  Header header(size);
+  header.Put(0, static_cast<int32_t>(kNiftiFirstSize));
   header.Put(38, 'r');  // of Analyze: all images have the same size
   PutLengths<int16_t>(dimensions, 40, header);
   header.Put(70, nifti.code);
   header.Put(72, nifti.bits);
   PutPlace<float>(fields.place, 76, 256, 280, header);
-  header.Put(108, static_cast<float>(kFirstSize + kExtension));  // where the elements are
-  header.Put(112, 1.0F);                                         // scl_slope: not scaled
+  header.Put(108, static_cast<float>(size));  // where the elements are
+  header.Put(112, 1.0F);                      // scl_slope: not scaled
   header.Put(123, static_cast<char>(fields.place.units));
   header.Put(136, static_cast<float>(fields.first_time));
   header.Put(148, nifti.unit, 79);  // descrip
@@ -345,15 +341,15 @@ std::string RenderFirst(const Nifti& nifti, const Dimensions& dimensions,
 
 // Places of the fields by nifti2.h.
 std::string RenderSecond(const Nifti& nifti, const Dimensions& dimensions,
-                         const NiftiFields& fields) {
-  Header header(kSecondSize + kExtension);
-  header.Put(0, static_cast<int32_t>(kSecondSize));
+                         const NiftiFields& fields, size_t size) {
+  Header header(size);
+  header.Put(0, static_cast<int32_t>(kNiftiSecondSize));
   header.Put(4, std::string("n+2\0\r\n\032\n", 8), 8);
   header.Put(12, nifti.code);
   header.Put(14, nifti.bits);
   PutLengths<int64_t>(dimensions, 16, header);
   PutPlace<double>(fields.place, 104, 352, 400, header);
-  header.Put(168, static_cast<int64_t>(kSecondSize + kExtension));
+  header.Put(168, static_cast<int64_t>(size));
   header.Put(176, 1.0);
   header.Put(216, fields.first_time);
   header.Put(240, nifti.unit, 79);
@@ -363,16 +359,40 @@ std::string RenderSecond(const Nifti& nifti, const Dimensions& dimensions,
   return header.Finish();
 }
 
+// The header that a store keeps for the elements, if there is one.
+Result<std::optional<KeptNiftiHeader>> ReadKept(const Dimensions& dimensions,
+                                                const Geometry& geometry) {
+  if (!dimensions.has_image || geometry.image->size() == 0) return std::nullopt;
+  NDLFS_TRY(const std::string bytes, geometry.image->ReadBytes());
+  return ReadKeptNiftiHeader(bytes);
+}
+
+// `size`: of the header and what follows it, up to the elements.
+Result<std::string> RenderHeader(const Nifti& nifti, const Dimensions& dimensions,
+                                 const Geometry& geometry, size_t size) {
+  NDLFS_TRY(const auto kept, ReadKept(dimensions, geometry));
+  if (kept && geometry.image->is_whole) {
+    auto whole = WholeNiftiHeader(*kept, nifti.code, dimensions.lengths, size);
+    if (whole) return *std::move(whole);
+  }
+  NDLFS_TRY(const NiftiFields fields, ReadPlace(geometry, dimensions));
+  std::string header = nifti.is_second ? RenderSecond(nifti, dimensions, fields, size)
+                                       : RenderFirst(nifti, dimensions, fields, size);
+  if (kept) CopyNiftiMeaning(*kept, nifti.code, nifti.is_second, header);
+  return header;
+}
+
 Result<ViewNode> MakeNifti(const ArrayInput& input) {
   const auto nifti = FittingNifti(input);
   if (!nifti) return model::Unsupported("no NIfTI of {}", input.dtype.keyword());
   NDLFS_TRY(Geometry geometry, DescribeGeometry(input, nifti->numbers));
-  const size_t size = (nifti->is_second ? kSecondSize : kFirstSize) + kExtension;
-  const auto header = [nifti = *nifti, dimensions = DimensionsOf(*nifti, geometry.image),
-                       geometry = std::move(geometry)]() -> Result<std::string> {
-    NDLFS_TRY(const NiftiFields fields, ReadPlace(geometry, dimensions));
-    return nifti.is_second ? RenderSecond(nifti, dimensions, fields)
-                           : RenderFirst(nifti, dimensions, fields);
+  const Dimensions dimensions = DimensionsOf(*nifti, geometry.image);
+  size_t size = (nifti->is_second ? kNiftiSecondSize : kNiftiFirstSize) + kNiftiExtension;
+  if (dimensions.has_image && geometry.image->is_whole) {
+    size = std::max(size, NiftiOffset(geometry.image->size()));
+  }
+  const auto header = [nifti = *nifti, dimensions, geometry = std::move(geometry), size] {
+    return RenderHeader(nifti, dimensions, geometry, size);
   };
   return MakeSegmentedView({MakeDeferredBytes(size, header), AllOf(nifti->numbers.elements)});
 }

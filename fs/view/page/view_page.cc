@@ -15,6 +15,7 @@
 #include "fs/view/base/html_text.h"
 #include "fs/view/base/view_provider.h"
 #include "fs/view/container/classic_group.h"
+#include "fs/view/page/group_plot.h"
 #include "fs/view/page/page_lines.h"
 #include "fs/view/page/page_parts.h"
 #include "fs/view/page/type_words.h"
@@ -304,6 +305,17 @@ std::string ArrayCard(const Contents::Child& child) {
       ShapeHtml(array), SizeText(array), chunks);
 }
 
+// The picture of the array that the group shows first, if it says so.
+Result<std::string> PlotHtml(const GroupInput& group) {
+  NDLFS_TRY(const auto plot, FindGroupPlot(group));
+  if (!plot || !HasPreview(*plot)) return std::string();
+  const std::string path = PathOf(*plot);
+  return fmt::format(
+      "<figure><a href=\"{0}index.html\"><img src=\"{0}{1}\" alt=\"Preview of {2}\" "
+      "loading=\"lazy\"></a></figure>\n",
+      UrlOfFolder(group.path(), path), kPreview, HtmlName(path.substr(1)));
+}
+
 // The names in a subgroup, without loading what they name.
 Result<std::string> NamesIn(const GroupInput& group) {
   auto names = group.List();
@@ -424,6 +436,8 @@ Result<ViewNode> MakeGroupPage(const GroupInput& group) {
   page.Add(fmt::format("<p class=\"soft\">{}{}</p>\n", CountText(contents),
                        path == "/" ? StoredHtml(place.get()) : ""));
   page.Add(OmeHtml(group.node()));
+  NDLFS_TRY(const std::string plot, PlotHtml(group));
+  page.Add(plot);
   AddArrays(contents, page);
   NDLFS_RETURN_IF_ERROR(AddGroups(contents, page));
   AddDimensions(contents.dimensions, path, page);

@@ -12,6 +12,7 @@
 #include "fs/view/base/attributes.h"
 #include "fs/view/place/ome_image.h"
 #include "fs/view/place/reference_system.h"
+#include "model/base64.h"
 #include "model/number_text.h"
 #include "model/path_name.h"
 
@@ -235,24 +236,37 @@ ImageAxis AxisInPart(const ArrayInput& array, size_t dimension) {
   return axis;
 }
 
-// NIfTI-Zarr: an array `nifti` next to the levels of an image holds the header of the first
-// one. Places of other levels follow from their scales.
+// The header of the first level of an image: the array `nifti` next to the levels, or the
+// member `base64` of the attribute `nifti`, in drafts of NIfTI-Zarr. False if there is none.
+Result<bool> FindHeader(const GroupInput& group, ImageSpace& space) {
+  auto child = group.Load("nifti");
+  if (!child && IsWorthRetrying(child.error())) {
+    return model::Propagate(std::move(child).error());
+  }
+  if (child && child->array && child->array->elements) {
+    space.stored = child->array->elements;
+    return space.size() <= ImageSpace::kMostBytes;
+  }
+  const auto attribute = backends::ParseJson(TextOf(group.node().attributes(), "nifti"));
+  if (!attribute) return false;
+  const auto bytes = model::DecodeBase64(OmeText(OmeMember(*attribute, "base64")));
+  if (!bytes || bytes->empty()) return false;
+  space.kept = backends::AsText(*bytes);
+  return space.size() <= ImageSpace::kMostBytes;
+}
+
+// NIfTI-Zarr: places of levels but the first one follow from their scales.
 Result<std::optional<ImageSpace>> FindNiftiZarr(const ArrayInput& shown,
                                                 const ArrayInput& whole) {
   const auto level = FindLevel(whole);
   if (!level) return std::nullopt;
-  auto child = level->group->Load("nifti");
-  if (!child && IsWorthRetrying(child.error()))
-    return model::Propagate(std::move(child).error());
-  if (!child || !child->array || !child->array->elements) return std::nullopt;
-  constexpr uint64_t kMostHeader = uint64_t{16} << 20;  // it may have extensions
-  if (child->array->elements->size() > kMostHeader) return std::nullopt;
+  ImageSpace space;
+  NDLFS_TRY(const bool has_header, FindHeader(*level->group, space));
+  if (!has_header) return std::nullopt;
   const size_t rank = whole.shape.size();
   const auto here = AxesOfDataset(level->image, *level->dataset, rank);
   const auto full =
       AxesOfDataset(level->image, OmeMember(level->image, "datasets").front(), rank);
-  ImageSpace space;
-  space.stored = child->array->elements;
   space.is_whole = !shown.part;
   constexpr std::string_view kAxes = "xyz";
   for (size_t n = 0; n < kAxes.size(); ++n) {
@@ -278,12 +292,18 @@ std::vector<OmeAxis> FindOmeAxes(const ArrayInput& array) {
   return AxesOfDataset(level->image, *level->dataset, array.shape.size());
 }
 
-Result<std::optional<NiftiPlace>> ImageSpace::Read() const {
-  if (header || stored == nullptr) return header;
-  constexpr uint64_t kLongestHeader = 540;
-  std::string bytes(std::min(stored->size(), kLongestHeader), '\0');
+Result<std::string> ImageSpace::ReadBytes(uint64_t most) const {
+  if (stored == nullptr) return kept.substr(0, most);
+  std::string bytes(std::min({stored->size(), most, kMostBytes}), '\0');
   NDLFS_RETURN_IF_ERROR(stored->Read(0, std::as_writable_bytes(std::span(bytes)),
                                      model::ByteOrder::kLittle, cache::ReadHint::kOnward));
+  return bytes;
+}
+
+Result<std::optional<NiftiPlace>> ImageSpace::Read() const {
+  if (header || size() == 0) return header;
+  constexpr uint64_t kLongestHeader = 540;
+  NDLFS_TRY(const std::string bytes, ReadBytes(kLongestHeader));
   return backends::foreign::ReadNiftiPlace(bytes);
 }
 

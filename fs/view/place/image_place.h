@@ -48,14 +48,19 @@ struct ImageAxis {
 
 // A header that places an image.
 struct ImageSpace {
-  // The header; or its bytes, which are read by the first call of Read().
+  // The header; or its bytes, as elements of an array or as an attribute.
   std::optional<NiftiPlace> header;
   std::shared_ptr<const ElementSource> stored;
+  std::string kept;
   std::array<ImageAxis, 3> axes;  // axes of the header's image, the fastest first
   bool is_whole = false;          // the shown elements are the whole image of the header
 
   // nullopt if the bytes are no header.
   model::Result<std::optional<NiftiPlace>> Read() const;
+  // The bytes of the header and of what follows it: at most kMostBytes, or none.
+  static constexpr uint64_t kMostBytes = uint64_t{16} << 20;  // there may be extensions
+  uint64_t size() const { return stored ? stored->size() : kept.size(); }
+  model::Result<std::string> ReadBytes(uint64_t most = kMostBytes) const;
 };
 
 // Maps indexes of the shown elements to a place. Columns belong to ImageSpace::axes.

@@ -169,15 +169,16 @@ bool IsAbout(const MapAttributes& attributes, const ArrayInput& array, const Ras
                                shape[1] == static_cast<double>(raster.width));
 }
 
-// GeoZarr's multiscales: each level is a group, or an array, with a transform of its own.
-std::optional<GeoTransform> TransformOfLevel(const MapAttributes& attributes,
-                                             std::string_view level) {
-  const backends::Json multiscales = JsonOf(attributes, "multiscales");
-  for (const auto& one : OmeMember(multiscales, "layout")) {
-    if (OmeText(OmeMember(one, "asset")) != level) continue;
-    return SpatialTransform(NumbersOfJsonList(OmeMember(one, "spatial:transform")), attributes);
+// The level of GeoZarr's multiscales that an array is, by its path below the group, or that a
+// group around it is; null if it is none.
+const backends::Json& FindGeoLevel(const backends::Json& multiscales, std::string_view path) {
+  for (const auto& level : OmeMember(multiscales, "layout")) {
+    const std::string asset = OmeText(OmeMember(level, "asset"));
+    const bool is_level = !asset.empty() && path.starts_with(asset) &&
+                          (path.size() == asset.size() || path[asset.size()] == '/');
+    if (is_level) return level;
   }
-  return std::nullopt;
+  return OmeMember(backends::Json(), "");
 }
 
 std::optional<GeoTransform> FindSpatialTransform(const ArrayInput& whole,
@@ -192,13 +193,19 @@ std::optional<GeoTransform> FindSpatialTransform(const ArrayInput& whole,
   auto group = whole.group;
   for (int i = 0; group != nullptr && i < kMostGroups; ++i) {
     const MapAttributes& attributes = group->node().attributes();
-    if (auto transform = TransformOfLevel(attributes, below)) return transform;
+    const backends::Json multiscales = JsonOf(attributes, "multiscales");
+    const backends::Json& level = FindGeoLevel(multiscales, below);
+    const auto of_level = NumbersOfJsonList(OmeMember(level, "spatial:transform"));
+    if (!of_level.empty()) return SpatialTransform(of_level, attributes);
+    // The transform of the group is that of its first level. `transform` of a level that is
+    // made of another one does not say whether it is about corners or centres of pixels.
+    if (!OmeMember(level, "derived_from").is_null()) return std::nullopt;
     const auto numbers = NumbersOf(attributes, "spatial:transform");
     if (!numbers.empty()) {
       return IsAbout(attributes, whole, raster) ? SpatialTransform(numbers, attributes)
                                                 : std::nullopt;
     }
-    below = model::BaseName(group->path());
+    below = std::string(model::BaseName(group->path())) + '/' + below;
     group = group->Outer();
   }
   return std::nullopt;

@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "backends/codec/predictor.h"
 #include "backends/codec/registry.h"
+#include "tests/backends/codec/chain_testing.h"
 #include "tests/backends/codec/codec_testing.h"
 
 namespace ndlfs::backends {
@@ -110,6 +113,180 @@ TEST(PredictorTest, FloatsAreJoinedFromPlanes) {
   UndoFloatPredictor(4, 1, std::as_writable_bytes(std::span(row)),
                      std::as_writable_bytes(std::span(floats)));
   EXPECT_THAT(floats, ElementsAre(1.0f, 2.0f));
+}
+
+// Codecs before the bytes of an array, and the elements that become of them.
+template <typename T>
+std::vector<T> DecodeElements(std::string_view codecs, const model::Datatype& type,
+                              const std::vector<uint64_t>& shape,
+                              const std::vector<T>& stored) {
+  const auto values = backends::Decode<T>(MakeChain(codecs, {type, shape}),
+                                          std::as_bytes(std::span(stored)), shape);
+  if (!values) {
+    ADD_FAILURE() << values.error().message();
+    return {};
+  }
+  return *values;
+}
+
+TEST(ImagePredictorTest, DifferencesAreAddedAlongAnAxis) {
+  const std::vector<uint8_t> stored = {1, 2, 3, 250, 10, 20};
+  for (const char* codec :
+       {R"("imagecodecs_delta")", R"("HorizontalDeltaCodec")",
+        R"({"name": "imagecodecs_delta", "configuration": {"axis": -1, "dist": 1}})",
+        R"({"name": "imagecodecs_delta",
+            "configuration": {"shape": [2, 3], "dtype": "|u1", "axis": 1}})"}) {
+    const std::string codecs = fmt::format(R"([{}, "bytes"])", codec);
+    EXPECT_THAT(DecodeElements(codecs, kUint8, {2, 3}, stored),
+                ElementsAre(1, 3, 6, 250, 4, 24));
+  }
+  EXPECT_THAT(DecodeElements(
+                  R"([{"name": "imagecodecs_delta", "configuration": {"axis": -2}}, "bytes"])",
+                  kUint8, {2, 3}, stored),
+              ElementsAre(1, 2, 3, 251, 12, 23))
+      << "samples of a pixel are the last dimension";
+}
+
+TEST(ImagePredictorTest, NumbersMayBeBigEndian) {
+  const std::vector<int16_t> stored = {0x0100, 0x0200, static_cast<int16_t>(0xFFFF)};
+  EXPECT_THAT(DecodeElements<int16_t>(
+                  R"(["HorizontalDeltaCodec",
+                      {"name": "bytes", "configuration": {"endian": "big"}}])",
+                  kInt16, {3}, stored),
+              ElementsAre(1, 3, 2));
+  const auto codec = MakeBytesToBytes(
+      CodecDialect::kNumcodecs, "imagecodecs_delta",
+      R"({"id": "imagecodecs_delta", "axis": -1, "dist": 1, "shape": [1, 3], "dtype": ">i2"})",
+      {kInt16, {1, 3}});
+  Bytes decoded(6);
+  ASSERT_THAT(*codec->Decode(std::as_bytes(std::span(stored)), decoded.span()), 6u);
+  EXPECT_THAT(ValuesOf<int16_t>(decoded.span()), ElementsAre(0x0100, 0x0300, 0x0200));
+}
+
+// 1.0 and 2.0 are 3F800000 and 40000000.
+constexpr std::array<uint8_t, 8> kFloatPlanes = {0x3F, 0x01, 0x40, 0x80, 0, 0, 0, 0};
+
+TEST(ImagePredictorTest, FloatsAreJoinedWhateverTheOrderOfBytesIs) {
+  for (const char* endian : {"little", "big"}) {
+    for (const char* members :
+         {R"({})", R"({"axis": -1, "dist": 1})", R"({"shape": [1, 2], "dtype": "<f4"})"}) {
+      const auto chain =
+          MakeChain(fmt::format(R"([{{"name": "imagecodecs_floatpred", "configuration": {}}},
+                          {{"name": "bytes", "configuration": {{"endian": "{}"}}}}])",
+                                members, endian),
+                    {model::Datatype::Float32(), {1, 2}});
+      const auto values =
+          backends::Decode<float>(chain, std::as_bytes(std::span(kFloatPlanes)), {1, 2});
+      ASSERT_TRUE(values);
+      EXPECT_THAT(*values, ElementsAre(1.0f, 2.0f));
+    }
+  }
+  const auto codec =
+      MakeBytesToBytes(CodecDialect::kNumcodecs, "imagecodecs_floatpred",
+                       R"({"shape": [2], "dtype": ">f4"})", {model::Datatype::Float32(), {2}});
+  Bytes decoded(8);
+  ASSERT_TRUE(codec->Decode(std::as_bytes(std::span(kFloatPlanes)), decoded.span()));
+  EXPECT_EQ(AsText(decoded.span()), std::string_view("\x3F\x80\0\0\x40\0\0\0", 8));
+}
+
+TEST(ImagePredictorTest, SamplesAreTheDimensionAfterTheAxis) {
+  // Two pixels of two samples of float16: 3C00, 4000, 3C00, 4000 (1, 2, 1, 2). The planes are
+  // 3C 40 3C 40 and zeros; a byte differs from the one two before it.
+  const std::vector<uint8_t> planes = {0x3C, 0x40, 0, 0, 0xC4, 0xC0, 0, 0};
+  const auto chain = MakeChain(
+      R"([{"name": "imagecodecs_floatpred", "configuration": {"axis": -2}},
+          {"name": "bytes", "configuration": {"endian": "little"}}])",
+      {model::Datatype::Float("float16", 2), {1, 2, 2}});
+  const auto values =
+      backends::Decode<uint16_t>(chain, std::as_bytes(std::span(planes)), {1, 2, 2});
+  ASSERT_TRUE(values);
+  EXPECT_THAT(*values, ElementsAre(0x3C00, 0x4000, 0x3C00, 0x4000));
+}
+
+TEST(ImagePredictorTest, BytesWithoutATypeFollowEachOther) {
+  const auto codec =
+      MakeBytesToBytes(CodecDialect::kNumcodecs, "imagecodecs_delta", "{}", {kInt16, {2}});
+  Bytes decoded(4);
+  ASSERT_TRUE(codec->Decode(AsBytes("\1\2\3\4"), decoded.span()));
+  EXPECT_EQ(AsText(decoded.span()), "\1\3\6\12");
+}
+
+TEST(ImagePredictorTest, OddSizesAreErrors) {
+  const auto decode = [](std::string_view name, std::string_view configuration,
+                         std::string_view encoded) {
+    const auto codec = MakeBytesToBytes(CodecDialect::kNumcodecs, name, configuration,
+                                        {model::Datatype::Float32(), {4}});
+    Bytes decoded(16);
+    const auto count = codec->Decode(AsBytes(encoded), decoded.span());
+    return count ? "none" : count.error().message();
+  };
+  EXPECT_THAT(decode("imagecodecs_delta", R"({"dtype": "<u2"})", "abc"),
+              HasSubstr("3 bytes, expected 2"));
+  EXPECT_THAT(decode("imagecodecs_floatpred", R"({"dtype": "<f4", "shape": [3]})", "12345678"),
+              HasSubstr("8 bytes, expected 12"));
+  EXPECT_THAT(decode("imagecodecs_delta", "{}", "more than sixteen"),
+              HasSubstr("decodes to more than expected"));
+}
+
+TEST(ImagePredictorTest, MembersThatAreWrongAreErrors) {
+  const ChunkForm floats{model::Datatype::Float32(), {2, 3, 5}}, numbers{kInt16, {2, 3}};
+  const auto wrong = [](std::string_view name, std::string_view configuration,
+                        const ChunkForm& form, CodecDialect dialect = CodecDialect::kZarr3) {
+    const auto codec = MakeCodecFrom(dialect, name, configuration, form);
+    if (!codec) return codec.error().message();
+    const auto* elements = std::get_if<std::shared_ptr<const ArrayToArrayCodec>>(&*codec);
+    if (elements == nullptr) return std::string("none");
+    const auto encoded = (*elements)->EncodedForm(form);
+    return encoded ? "none" : encoded.error().message();
+  };
+  const std::string delta = "imagecodecs_delta", floatpred = "imagecodecs_floatpred";
+  EXPECT_THAT(wrong(delta, R"({"axis": 2})", numbers), HasSubstr("axis: 2 for 2 dimensions"));
+  EXPECT_THAT(wrong(delta, R"({"axis": 18446744073709551615})", numbers), HasSubstr("axis"));
+  EXPECT_THAT(wrong(delta, R"({"axis": -3})", numbers), HasSubstr("axis: -3"));
+  EXPECT_THAT(wrong(delta, R"({"axis": "x"})", numbers), HasSubstr("expected an integer"));
+  EXPECT_THAT(wrong(delta, R"({"dist": 2})", numbers), HasSubstr("dist: 2 is not supported"));
+  EXPECT_THAT(wrong(delta, R"({"astype": "<i4"})", numbers), HasSubstr("unknown member"));
+  EXPECT_THAT(wrong(delta, R"({"shape": [3, 2]})", numbers), HasSubstr("shape"));
+  EXPECT_THAT(wrong(delta, R"({"dtype": "<u4"})", numbers),
+              HasSubstr("dtype: uint32 for elements of int16"));
+  EXPECT_THAT(wrong(delta, "{}", floats), HasSubstr("differences of float32"));
+  EXPECT_THAT(wrong("HorizontalDeltaCodec", "{}", floats), HasSubstr("differences of float32"));
+  EXPECT_THAT(wrong(floatpred, "{}", numbers), HasSubstr("expected floats"));
+  EXPECT_THAT(wrong(floatpred, R"({"axis": 0})", floats), HasSubstr("not one of the last two"));
+  EXPECT_THAT(wrong(floatpred, R"({"dist": 2})", floats), HasSubstr("no multiple of 2"));
+  EXPECT_THAT(wrong(floatpred, R"({"dist": 3})", floats), HasSubstr("dist: 3"));
+  constexpr auto kV2 = CodecDialect::kNumcodecs;
+  EXPECT_THAT(wrong(floatpred, R"({"shape": [3]})", floats, kV2), HasSubstr("\"dtype\""));
+  EXPECT_THAT(wrong(floatpred, R"({"dtype": "<f4"})", floats, kV2), HasSubstr("\"shape\""));
+  EXPECT_THAT(wrong(delta, R"({"shape": [3]})", numbers, kV2), HasSubstr("\"dtype\""));
+  EXPECT_THAT(wrong(delta, R"({"dtype": "<u2", "shape": [3], "axis": 1})", numbers, kV2),
+              HasSubstr("axis: 1 for 1 dimensions"));
+}
+
+TEST(ChunkyCodecTest, ElementsAreInFortranOrder) {
+  const std::vector<uint8_t> stored = {1, 2, 3, 4, 5, 6};
+  EXPECT_THAT(DecodeElements(R"(["ChunkyCodec"])", kUint8, {2, 3}, stored),
+              ElementsAre(1, 3, 5, 2, 4, 6));
+  // As virtual-tiff describes two samples of 1 x 3 pixels, stored as differences.
+  const std::vector<int16_t> pixels = {0x0100, 0x0200, 0x0100, 0x0200, 0x0100, 0x0200};
+  EXPECT_THAT(DecodeElements(R"(["HorizontalDeltaCodec",
+                         {"name": "transpose", "configuration": {"order": [0, 2, 1]}},
+                         {"name": "ChunkyCodec", "configuration": {"endian": "big"}}])",
+                             kInt16, {2, 1, 3}, pixels),
+              ElementsAre(1, 2, 3, 2, 4, 6));
+  EXPECT_THAT(ConfigFailure("ChunkyCodec", R"({"endian": "middle"})", {kInt16, {2}}),
+              HasSubstr("endian"));
+  EXPECT_THAT(ConfigFailure("ChunkyCodec", R"({"endian": null})", {kInt16, {2}}),
+              HasSubstr("endian"));
+  EXPECT_THAT(ConfigFailure("ChunkyCodec", R"({"order": "F"})", {kInt16, {2}}),
+              HasSubstr("unknown member"));
+}
+
+TEST(ImagecodecsTest, RawDeflateIsRefused) {
+  EXPECT_THAT(FailureOf(MakeCodecFrom(CodecDialect::kNumcodecs, "imagecodecs_deflate",
+                                      R"({"raw": true})", ByteForm(1)),
+                        model::ErrorCode::kUnsupported),
+              HasSubstr("raw: true is not supported"));
 }
 
 }  // namespace

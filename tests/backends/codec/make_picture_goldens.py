@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes picture_goldens.h: small pictures of other programs, and the samples that these decode.
 
-Needs python3-numpy, python3-pil (JPEG, JPEG 2000, WebP), liblerc4 and libjxl-tools.
+Needs python3-numpy, python3-pil (JPEG, JPEG 2000, WebP), liblerc4, libjxl-tools, libjxl-dev and a C compiler.
 """
 import base64
 import ctypes
@@ -79,6 +79,75 @@ def of_cjxl(name, elements, *options):
             add(name, "imagecodecs_jpegxl", dtype, file.read(), elements)
 
 
+# Encodes planes that it reads as a picture without loss: colours interleaved, then each extra channel.
+JXL_ENCODER = r"""
+#include <jxl/encode.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* width height orientation colours [type of each extra channel ...] < bytes > picture */
+int main(int argc, char** argv) {
+  JxlPixelFormat format = {atoi(argv[4]), JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
+  JxlBasicInfo info;
+  JxlEncoderInitBasicInfo(&info);
+  info.xsize = atoi(argv[1]);
+  info.ysize = atoi(argv[2]);
+  info.orientation = atoi(argv[3]);
+  info.bits_per_sample = 8;
+  info.num_color_channels = format.num_channels;
+  info.num_extra_channels = argc - 5;
+  info.uses_original_profile = JXL_TRUE;
+  for (int i = 5; i < argc; ++i) {
+    if (atoi(argv[i]) == JXL_CHANNEL_ALPHA) info.alpha_bits = 8;
+  }
+  JxlEncoder* encoder = JxlEncoderCreate(NULL);
+  if (JxlEncoderSetBasicInfo(encoder, &info) != JXL_ENC_SUCCESS) return 1;
+  JxlColorEncoding colours;
+  JxlColorEncodingSetToSRGB(&colours, format.num_channels == 1);
+  if (JxlEncoderSetColorEncoding(encoder, &colours) != JXL_ENC_SUCCESS) return 2;
+  for (int i = 5; i < argc; ++i) {
+    JxlExtraChannelInfo extra;
+    JxlEncoderInitExtraChannelInfo(atoi(argv[i]), &extra);
+    extra.bits_per_sample = 8;
+    if (JxlEncoderSetExtraChannelInfo(encoder, i - 5, &extra) != JXL_ENC_SUCCESS) return 3;
+  }
+  JxlEncoderFrameSettings* settings = JxlEncoderFrameSettingsCreate(encoder, NULL);
+  JxlEncoderSetFrameLossless(settings, JXL_TRUE);
+  const size_t plane = (size_t)info.xsize * info.ysize, size = plane * format.num_channels;
+  unsigned char* pixels = malloc(size);
+  if (fread(pixels, 1, size, stdin) != size) return 4;
+  if (JxlEncoderAddImageFrame(settings, &format, pixels, size) != JXL_ENC_SUCCESS) return 5;
+  format.num_channels = 1;
+  for (int i = 5; i < argc; ++i) {
+    if (fread(pixels, 1, plane, stdin) != plane) return 6;
+    if (JxlEncoderSetExtraChannelBuffer(settings, &format, pixels, plane, i - 5) != JXL_ENC_SUCCESS) return 7;
+  }
+  JxlEncoderCloseInput(encoder);
+  unsigned char made[1 << 16], *next = made;
+  size_t left = sizeof(made);
+  if (JxlEncoderProcessOutput(encoder, &next, &left) != JXL_ENC_SUCCESS) return 8;
+  return fwrite(made, 1, next - made, stdout) != (size_t)(next - made);
+}
+"""
+ALPHA, DEPTH = 0, 1
+
+
+def of_libjxl(name, colours, extras, expected, orientation=1):
+    """`colours`: (y, x, sample); `extras`: (type, (y, x)) each; `expected`: what imagecodecs returns."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = os.path.join(folder, "encode.c"), os.path.join(folder, "encode")
+        with open(source, "w") as file:
+            file.write(JXL_ENCODER)
+        subprocess.run(["cc", "-o", program, source, "-ljxl"], check=True)
+        pixels = colours.tobytes() + b"".join(plane.tobytes() for _, plane in extras)
+        height, width, count = colours.shape
+        arguments = [width, height, orientation, count, *(kind for kind, _ in extras)]
+        picture = subprocess.run([program, *map(str, arguments)], input=pixels, check=True, capture_output=True).stdout
+    turned_goldens.append((name, base64.b64encode(picture).decode(),
+                           base64.b64encode(np.ascontiguousarray(expected).tobytes()).decode()))
+
+
+turned_goldens = []
 of_pillow("JpegGrey", "imagecodecs_jpeg", samples("|u1", 1), "JPEG", quality=80)
 of_pillow("JpegColours", "imagecodecs_jpeg", samples("|u1", 3), "JPEG", quality=80, subsampling="4:2:0")
 of_pillow("JpegColoursOf422", "imagecodecs_jpeg", samples("|u1", 3), "JPEG", quality=90, subsampling="4:2:2")
@@ -102,6 +171,21 @@ MASK = (X + Y) % 3 > 0
 of_lerc("LercMask", samples("<f4", 2), MASK, is_expected=np.where(MASK[..., None], samples("<f4", 2), np.float32("nan")))
 of_lerc("LercMaskBytes", samples("|u1", 1), MASK,
         is_expected=np.concatenate([np.where(MASK[..., None], samples("|u1", 1), 0), MASK[..., None] * 255], axis=-1))
+
+GREY, RGB = samples("|u1", 1), samples("|u1", 3)
+EXTRA, OTHER = (255 - RGB[..., 1]).copy(), (RGB[..., 2] ^ 85).copy()
+# Orientations are those of EXIF: 3 is half a turn, 6 shows columns from below as rows.
+of_libjxl("HalfTurn", RGB, [], RGB[::-1, ::-1], orientation=3)
+of_libjxl("QuarterTurn", RGB, [], np.rot90(RGB, -1), orientation=6)
+of_libjxl("GreyWithAlpha", GREY, [(ALPHA, EXTRA)], np.concatenate([GREY, EXTRA[..., None]], axis=-1))
+of_libjxl("GreyWithPlanes", GREY, [(DEPTH, EXTRA), (DEPTH, OTHER)], np.stack([GREY[..., 0], EXTRA, OTHER]))
+of_libjxl("GreyWithAlphaBehindAPlane", GREY, [(DEPTH, EXTRA), (ALPHA, OTHER)],
+          np.concatenate([GREY, OTHER[..., None]], axis=-1))
+of_libjxl("ColoursWithAPlane", RGB, [(DEPTH, EXTRA)], RGB)
+of_libjxl("ColoursWithAlphaAndAPlane", RGB, [(ALPHA, EXTRA), (DEPTH, OTHER)],
+          np.concatenate([RGB, EXTRA[..., None]], axis=-1))
+of_libjxl("TurnedGreyWithAPlane", GREY, [(DEPTH, EXTRA)], np.stack([np.rot90(GREY[..., 0], -1), np.rot90(EXTRA, -1)]),
+          orientation=6)
 
 here = pathlib.Path(__file__).resolve().parent
 
@@ -139,4 +223,16 @@ inline constexpr PictureGolden kPictureGoldens[] = {{
     for name, codec, keyword, count, picture, elements in goldens:
         out.write(f'    {{"{name}", "{codec}", "{keyword}", {count},\n     {quoted(picture)},\n'
                   f'     {quoted(elements)}}},\n')
+    out.write("""};
+
+// A picture of JPEG XL in Base64, of uint8, and the elements that imagecodecs makes of it.
+struct JpegXlGolden {
+  const char* test_name;
+  const char* picture;
+  const char* elements;
+};
+inline constexpr JpegXlGolden kJpegXlGoldens[] = {
+""")
+    for name, picture, elements in turned_goldens:
+        out.write(f'    {{"{name}",\n     {quoted(picture)},\n     {quoted(elements)}}},\n')
     out.write("};\n// clang-format on\n\n}  // namespace ndlfs::backends\n")

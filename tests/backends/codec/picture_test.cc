@@ -95,6 +95,19 @@ TEST_P(PictureGoldenTest, IsACodecOfZarr) {
   }
 }
 
+// imagecodecs itself has pictures as codecs of elements, without another one before them.
+TEST_P(PictureGoldenTest, IsACodecOfElementsOfZarr) {
+  if (std::string_view(GetParam().test_name).find("Mask") != std::string::npos) return;
+  const auto codecs = ParseJson(fmt::format(R"([{{"name": "{}"}}])", GetParam().codec));
+  const auto chain = MakeZarr3Chain(*codecs, {type_, shape_});
+  ASSERT_TRUE(chain) << chain.error().message();
+  Bytes decoded(elements_.size());
+  Scratch scratch;
+  const auto result = chain->Decode(picture_, shape_, decoded.span(), scratch);
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_EQ(AsText(decoded.span()), AsText(elements_));
+}
+
 TEST_P(PictureGoldenTest, OtherSizesAreErrors) {
   const std::vector<std::vector<uint64_t>> shapes = {{shape_[0], shape_[1] + 1, shape_[2]},
                                                      {shape_[0] + 1, shape_[1], shape_[2]},
@@ -128,6 +141,79 @@ TEST_P(PictureGoldenTest, BitsThatFlipAreErrorsOrOtherSamples) {
 
 INSTANTIATE_TEST_SUITE_P(OfOtherPrograms, PictureGoldenTest, testing::ValuesIn(kPictureGoldens),
                          [](const auto& info) { return std::string(info.param.test_name); });
+
+// JPEG XL as imagecodecs returns it.
+class JpegXlGoldenTest : public testing::TestWithParam<JpegXlGolden> {
+ protected:
+  void SetUp() override {
+    if (!HasPictures(PictureKind::kJpegXl)) GTEST_SKIP() << "not built in";
+  }
+};
+
+std::string DecodeJpegXlAs(std::string_view configuration, const JpegXlGolden& golden,
+                           size_t size) {
+  const ChunkForm form{Datatype::Integer(1, false), {size}};
+  const auto codec =
+      MakeBytesToBytes(CodecDialect::kZarr3, "imagecodecs_jpegxl", configuration, form);
+  Bytes decoded(size);
+  const auto count = codec->Decode(FromBase64(golden.picture), decoded.span());
+  if (!count) return "error: " + count.error().message();
+  return std::string(AsText(decoded.span().first(*count)));
+}
+
+TEST_P(JpegXlGoldenTest, HasTheSamplesThatImagecodecsReturns) {
+  const auto elements = FromBase64(GetParam().elements);
+  for (const char* configuration :
+       {"{}", R"({"keeporientation": false, "index": 0, "planar": true, "lossless": true})"}) {
+    EXPECT_EQ(DecodeJpegXlAs(configuration, GetParam(), elements.size()), AsText(elements));
+  }
+  EXPECT_THAT(
+      DecodeJpegXlAs("{}", GetParam(), elements.size() + kPictureHeight * kPictureWidth),
+      HasSubstr("error: a picture of"))
+      << "samples in addition";
+}
+
+INSTANTIATE_TEST_SUITE_P(OfImagecodecs, JpegXlGoldenTest, testing::ValuesIn(kJpegXlGoldens),
+                         [](const auto& info) { return std::string(info.param.test_name); });
+
+const JpegXlGolden& JpegXlOf(std::string_view name) {
+  for (const JpegXlGolden& golden : kJpegXlGoldens) {
+    if (golden.test_name == name) return golden;
+  }
+  std::abort();
+}
+
+TEST(JpegXlTest, OrientationIsKeptIfTheCodecSaysSo) {
+  if (!HasPictures(PictureKind::kJpegXl)) GTEST_SKIP() << "not built in";
+  const JpegXlGolden& golden = JpegXlOf("HalfTurn");
+  const auto turned = FromBase64(golden.elements);
+  std::string stored;
+  for (size_t i = turned.size(); i > 0; i -= 3) stored += AsText(turned).substr(i - 3, 3);
+  EXPECT_EQ(DecodeJpegXlAs(R"({"keeporientation": true})", golden, stored.size()), stored);
+  const ChunkForm form{Datatype::Integer(1, false), {3}};
+  for (const char* wrong : {R"({"keeporientation": 1})", R"({"index": 1})"}) {
+    EXPECT_FALSE(MakeCodecFrom(CodecDialect::kNumcodecs, "imagecodecs_jpegxl", wrong, form));
+  }
+}
+
+TEST(JpegXlTest, TilesHaveAllChannelsAsTheyAreStored) {
+  if (!HasPictures(PictureKind::kJpegXl)) GTEST_SKIP() << "not built in";
+  const PictureRule rule{.kind = PictureKind::kJpegXl};
+  const auto planes = FromBase64(JpegXlOf("GreyWithPlanes").elements);
+  const size_t pixels = planes.size() / 3;
+  std::string interleaved;
+  for (size_t i = 0; i < pixels; ++i) {
+    for (size_t c = 0; c < 3; ++c) interleaved += static_cast<char>(planes[c * pixels + i]);
+  }
+  EXPECT_EQ(Decode(rule, FromBase64(JpegXlOf("GreyWithPlanes").picture),
+                   Datatype::Integer(1, false), {kPictureHeight, kPictureWidth, 3}),
+            interleaved);
+  const auto turned = FromBase64(JpegXlOf("HalfTurn").elements);
+  const std::string stored =
+      Decode(rule, FromBase64(JpegXlOf("HalfTurn").picture), Datatype::Integer(1, false),
+             {kPictureHeight, kPictureWidth, 3});
+  EXPECT_EQ(stored.substr(0, 3), AsText(turned).substr(turned.size() - 3));
+}
 
 class PictureTest : public testing::Test {
  protected:
@@ -212,6 +298,27 @@ TEST_F(PictureTest, PixelsWithoutAValueAreRefusedWhereNothingSaysWhatTheyAre) {
               HasSubstr("pixels that have no value"));
 }
 
+TEST_F(PictureTest, ColoursOfJpegAreThoseThatTheCodecSays) {
+  const PictureGolden& golden = Golden("JpegColours");
+  const auto picture = FromBase64(golden.picture);
+  const ChunkForm form{Datatype::Integer(1, false), {kPictureHeight, kPictureWidth, 3}};
+  const auto decode = [&](std::string_view configuration) {
+    const auto codec =
+        MakeBytesToBytes(CodecDialect::kNumcodecs, "imagecodecs_jpeg", configuration, form);
+    Bytes decoded(form.byte_size().value());
+    const auto count = codec->Decode(picture, decoded.span());
+    if (!count) return "error: " + count.error().message();
+    return std::string(AsText(decoded.span()));
+  };
+  const auto elements = FromBase64(golden.elements);
+  EXPECT_EQ(decode(R"({"colorspace_jpeg": 3, "colorspace_data": 2, "bitspersample": 8})"),
+            AsText(elements));
+  EXPECT_EQ(decode(R"({"colorspace_jpeg": "YCbCr", "colorspace_data": "rgb"})"),
+            AsText(elements));
+  EXPECT_THAT(decode(R"({"colorspace_jpeg": 2, "colorspace_data": 2})"),
+              HasSubstr("fewer samples than pixels"));
+}
+
 TEST_F(PictureTest, MembersThatChangeSamplesAreRefused) {
   const ChunkForm form{Datatype::Integer(1, false), {kPictureHeight, kPictureWidth}};
   const auto failure = [&](std::string_view name, std::string_view configuration) {
@@ -220,6 +327,8 @@ TEST_F(PictureTest, MembersThatChangeSamplesAreRefused) {
   };
   EXPECT_THAT(failure("imagecodecs_jpeg", R"({"colorspace_data": "YCBCR"})"),
               HasSubstr("colorspace_data"));
+  EXPECT_THAT(failure("imagecodecs_jpeg", R"({"colorspace_jpeg": 9})"),
+              HasSubstr("colorspace_jpeg: the number 9 is not supported"));
   EXPECT_THAT(failure("imagecodecs_lerc", R"({"compression": "zstd"})"),
               HasSubstr("compression"));
   const ChunkForm big{Datatype::Integer(2, false).WithOrder(model::ByteOrder::kBig), {3, 3}};

@@ -176,6 +176,27 @@ TEST_F(PrecomputedTest, ChunksAreFoundInShards) {
   EXPECT_THAT(Elements(), IsOkAnd("abecdf"));
 }
 
+TEST_F(PrecomputedTest, IndexesThatOverlapChunksAreErrors) {
+  // The second chunk begins within the index.
+  const std::string index =
+      Number(0, 8) + Number(1, 8) + Number(0, 8) + Number(2, 8) + Number(4, 8) + Number(2, 8);
+  Put("8_8_8/0.shard", Number(6, 8) + Number(6 + index.size(), 8) + "abcdef" + index);
+  Open(InfoOf(R"(, "sharding": {"@type": "neuroglancer_uint64_sharded_v1", "preshift_bits": 0,)"
+              R"( "hash": "identity", "minishard_bits": 0, "shard_bits": 0})"));
+  EXPECT_THAT(Elements(), IsError(ErrorCode::kCorrupt,
+                                  HasSubstr("chunk 1, 2 bytes at 22, overlaps the "
+                                            "index of its minishard, 48 bytes at 22")));
+}
+
+TEST(PrecomputedShardTest, ChunksThatAreThereTwiceAreErrors) {
+  const std::string twice = Number(3, 8) + Number(0, 8) + std::string(32, '\0');
+  EXPECT_THAT(precomputed::FindChunk(Sharding(), AsBytes(twice), 9),
+              IsError(ErrorCode::kCorrupt, HasSubstr("chunk 3 behind chunk 3")));
+  const std::string back = Number(3, 8) + std::string(8, '\xFF') + std::string(32, '\0');
+  EXPECT_THAT(precomputed::FindChunk(Sharding(), AsBytes(back), 9),
+              IsError(ErrorCode::kCorrupt, HasSubstr("chunk 2 behind chunk 3")));
+}
+
 TEST_F(PrecomputedTest, ShardThatIsNotThereIsAbsent) {
   Open(InfoOf(R"(, "sharding": {"@type": "neuroglancer_uint64_sharded_v1", "preshift_bits": 0,)"
               R"( "hash": "murmurhash3_x86_128", "minishard_bits": 1, "shard_bits": 4})"));

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "backends/codec/picture/picture.h"
+#include "backends/format/tiff/directory.h"
 #include "model/attributes.h"
 #include "model/base64.h"
 #include "tests/backends/codec/picture_goldens.h"
@@ -454,7 +456,7 @@ TEST_F(TiffTest, TooManyDirectoriesAreAProblem) {
                  file.Number(field.values[0], 4);
   }
   std::string bytes = file.file().substr(0, 4) + file.Number(8, 4);
-  for (uint64_t i = 1; i <= 210'000; ++i) {
+  for (uint64_t i = 1; i <= 1'000'000; ++i) {
     bytes += directory + file.Number(8 + i * (directory.size() + 4), 4);
   }
   Open(bytes);
@@ -665,7 +667,11 @@ TEST_F(TiffTest, PlanesOfOmeMayBeInOtherFiles) {
               testing::Each(testing::Field(&test::MemorySource::Read::path, "a.tif")))
       << "other files are opened when somebody reads their planes";
   EXPECT_THAT(Dims("/image"), ElementsAre("z", "y", "x"));
+  source_->ForgetReads();
   EXPECT_THAT(Elements("/image"), IsOkAnd("123456abcdef"));
+  const auto reads = source_->reads();
+  EXPECT_EQ(std::ranges::count(reads, "b.tif", &test::MemorySource::Read::path), 3)
+      << "its beginning, and two strips";
 }
 
 TEST_F(TiffTest, OtherFilesOfASetThatDoNotFitAreErrorsOfTheirPlanes) {
@@ -704,6 +710,60 @@ TEST_F(TiffTest, OtherFileWhoseDirectoriesLeadBackEnds) {
   file.replace(file.find(first), first.size(), "IFD=\"9\" FirstZ");
   Open(file);
   EXPECT_THAT(ErrorOf("/image"), HasSubstr("b.tif: there is no directory 9"));
+}
+
+// A file of two pages of one row, which lie at the same places whatever their order is.
+std::string TwoPages(bool second_first) {
+  TiffBuilder file;
+  const auto page = [&](const std::string& pixels) {
+    const uint64_t at = file.Data(pixels);
+    file.Directory(TiffBuilder::Image(3, 1, 8, at));
+    return file.file().size();
+  };
+  const size_t first = page("abc"), second = page("def");
+  std::string bytes = file.file();
+  if (!second_first) return bytes;
+  // The header leads to the second directory, that to the first one, and that to none.
+  const std::string header = bytes.substr(4, 4), to_second = bytes.substr(first - 4, 4);
+  bytes.replace(4, 4, to_second);
+  bytes.replace(second - 4, 4, header);
+  bytes.replace(first - 4, 4, std::string(4, '\0'));
+  return bytes;
+}
+
+TEST_F(TiffTest, PlanesOfAFileThatChangesAreOfTheNewVersionOrStale) {
+  std::string ome =
+      "<OME UUID=\"urn:1\"><Image><Pixels DimensionOrder=\"XYZCT\" SizeX=\"3\" SizeY=\"1\""
+      " SizeZ=\"3\" SizeC=\"1\" SizeT=\"1\"><TiffData IFD=\"0\"/>"
+      "<TiffData IFD=\"0\" FirstZ=\"1\" PlaneCount=\"2\">"
+      "<UUID FileName=\"b.tif\">urn:2</UUID></TiffData></Pixels></Image></OME>";
+  ome += '\0';
+  TiffBuilder file;
+  auto fields = TiffBuilder::Image(3, 1, 8, file.Data("123"));
+  fields[270] = {.type = 2, .bytes = ome, .count = ome.size()};
+  file.Directory(fields);
+  source_->Put("b.tif", TwoPages(false));
+  Open(file.file());
+  const auto& source = *Load("/image")->source;
+  test::PlainIndexCache indexes;
+  EXPECT_THAT(test::ReadChunk(source, {1, 0, 0}, indexes), IsOkAnd("abc"));
+  source_->Put("b.tif", TwoPages(true));
+  for (const uint64_t plane : {1, 2}) {
+    EXPECT_THAT(test::ReadChunk(source, {plane, 0, 0}, indexes), IsError(ErrorCode::kStale, _))
+        << "the directories are those of the old version";
+  }
+  Open(file.file());
+  EXPECT_THAT(Elements("/image"), IsOkAnd("123defabc"));
+}
+
+TEST_F(TiffTest, DirectoriesOfAFileThatChangesAreOfOneVersion) {
+  TiffBuilder file;
+  (void)file.Data(std::string(1 << 17, 'x'));
+  file.Directory(TiffBuilder::Image(3, 1, 8, 8));
+  source_->Put("a.tif", file.file());
+  auto reader = tiff::TiffReader::Open(source_->OpenFile("a.tif")).value();
+  source_->Put("a.tif", file.file());
+  EXPECT_THAT(reader.ReadDirectory(reader.first_directory()), IsError(ErrorCode::kStale, _));
 }
 
 TEST_F(TiffTest, NamesOfOtherFilesAreNoPaths) {

@@ -343,6 +343,17 @@ TEST_F(GeometryTest, GeoZarrHasATransformInsteadOfCoordinates) {
   place = place_of(Input());
   ASSERT_TRUE(place);
   EXPECT_EQ(place->transform->dx, 20);
+  const auto level_of = [&](const char* layout) {
+    std::get<model::Group>(store_->AddGroup("/").entity).attributes = {
+        TextAttribute("multiscales", layout), transform,
+        TextAttribute("proj:code", "EPSG:32632")};
+    return place_of(Input());
+  };
+  EXPECT_EQ(level_of(R"({"layout": [{"asset": "t"}]})")->transform->dx, 10)
+      << "the first level is the one that the group places";
+  EXPECT_FALSE(level_of(R"({"layout": [{"asset": "r"}, {"asset": "t", "derived_from": "r",
+                            "transform": {"scale": [2, 2]}}]})"))
+      << "nobody says whether a scale keeps the corner or the centre of the first pixel";
 }
 
 TEST_F(GeometryTest, PixelsOfOmeHaveASizeAndAPlace) {

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""NeXus: attributes that say which array a plot shows, and along which others, in HDF5 and in Zarr."""
+import json
+import os
+
+import h5py
+import netCDF4
+import numpy as np
+
+import harness
+
+COUNTS = np.arange(12, dtype="i4").reshape(3, 4)
+ENERGY = np.linspace(1, 2, 4)
+ANGLE = np.array([10.0, 20.0, 30.0])
+
+
+def write_json(path, value):
+    harness.write(path, json.dumps(value))
+
+
+class NexusTest(harness.SourceTestCase):
+    def create(self, name):
+        return h5py.File(os.path.join(self.source, name), "w")
+
+    @staticmethod
+    def group(parent, name, kind, **attributes):
+        made = parent.create_group(name)
+        made.attrs["NX_class"] = kind
+        for key, value in attributes.items():
+            made.attrs[key] = value
+        return made
+
+    def write_present(self, file):
+        """The attributes of groups, as they have been since 2014."""
+        file.attrs["NX_class"], file.attrs["default"] = "NXroot", "entry"
+        entry = self.group(file, "entry", "NXentry", default="plot")
+        self.group(entry, "other", "NXdata", signal="y")["y"] = np.arange(3)
+        plot = self.group(entry, "plot", "NXdata", signal="counts", axes=["angle", "energy"], angle_indices=0,
+                          energy_indices=1, temperature_indices=[0])
+        plot["counts"], plot["energy"], plot["angle"] = COUNTS, ENERGY, ANGLE
+        plot["temperature"], plot["counts_errors"] = ANGLE + 273, COUNTS ** 0.5
+        plot["energy"].attrs["units"] = "eV"
+        return plot
+
+    def test_dimensions_are_those_of_the_axes(self):
+        with self.create("a.nxs") as file:
+            self.write_present(file)
+        folder = self.mount(self.source).join("a.nxs/entry/plot")
+        with netCDF4.Dataset(os.path.join(folder, "data.nc")) as data:
+            self.assertEqual(data["counts"].dimensions, ("angle", "energy"))
+            self.assertEqual(data["counts_errors"].dimensions, ("angle", "energy"))
+            self.assertEqual(data["temperature"].dimensions, ("angle",))
+            np.testing.assert_array_equal(data["counts"], COUNTS)
+            np.testing.assert_array_equal(data["energy"], ENERGY)
+        np.testing.assert_array_equal(np.load(os.path.join(folder, "counts", "data[angle=20].npy")), COUNTS[1])
+        self.assertEqual(np.load(os.path.join(folder, "counts", "data[angle=20,energy=2].npy")), 7)
+
+    def test_pages_show_the_default(self):
+        with self.create("a.nxs") as file:
+            self.write_present(file)
+        mounted = self.mount(self.source)
+        for group, url in ("", "entry/plot/counts/"), ("entry", "../entry/plot/counts/"), ("entry/plot", "../../entry/plot/counts/"):
+            page = harness.read(mounted.join("a.nxs", group), "index.html").decode()
+            self.assertIn(f'<figure><a href="{url}index.html"><img src="{url}preview.png"', page)
+        page = harness.read(mounted.join("a.nxs/entry/other"), "index.html").decode()
+        self.assertIn("other/y/preview.png", page)
+
+    def test_signal_may_be_a_link(self):
+        with self.create("a.nxs") as file:
+            entry = self.group(file, "entry", "NXentry")
+            detector = self.group(entry, "detector", "NXdetector")
+            detector["data"], detector["energy"] = COUNTS, ENERGY
+            plot = self.group(entry, "plot", "NXdata", signal="data", axes=[".", "energy"])
+            plot["data"] = h5py.SoftLink("/entry/detector/data")
+            plot["energy"] = detector["energy"]
+            loop = self.group(entry, "loop", "NXdata", signal="x")
+            loop["x"] = h5py.SoftLink("/entry/loop/x")
+        mounted = self.mount(self.source)
+        np.testing.assert_array_equal(np.load(mounted.join("a.nxs/entry/detector/data/data[:,energy=2].npy")), COUNTS[:, 3])
+        np.testing.assert_array_equal(np.load(mounted.join("a.nxs/entry/plot/data/data.npy")), COUNTS)
+        page = harness.read(mounted.join("a.nxs/entry"), "index.html").decode()
+        self.assertNotIn("<figure>", page.split("Arrays")[0])  # the first plot has no data
+        page = harness.read(mounted.join("a.nxs/entry/plot"), "index.html").decode()
+        self.assertIn('<img src="../../entry/detector/data/preview.png"', page)
+
+    def test_arrays_may_say_it_themselves(self):
+        with self.create("old.nxs") as file:
+            file.attrs["NeXus_version"] = "4.3.0"
+            plot = self.group(self.group(file, "entry", "NXentry"), "data", "NXdata")
+            plot["counts"], plot["energy"], plot["angle"] = COUNTS, ENERGY, ANGLE
+            plot["counts"].attrs["signal"], plot["counts"].attrs["axes"] = 1, "angle:energy"
+        with self.create("oldest.nxs") as file:
+            plot = self.group(self.group(file, "entry", "NXentry"), "data", "NXdata")
+            plot["counts"], plot["energy"], plot["bins"], plot["angle"] = COUNTS, ENERGY, np.arange(4.0), ANGLE
+            plot["counts"].attrs["signal"] = "1"
+            plot["bins"].attrs["axis"] = plot["energy"].attrs["axis"] = 2
+            plot["energy"].attrs["primary"], plot["angle"].attrs["axis"] = 1, "1"
+        mounted = self.mount(self.source)
+        for name in "old.nxs", "oldest.nxs":
+            with netCDF4.Dataset(mounted.join(name, "entry/data/data.nc")) as data:
+                self.assertEqual(data["counts"].dimensions, ("angle", "energy"), name)
+            self.assertEqual(np.load(mounted.join(name, "entry/data/counts/data[angle=30,energy=1].npy")), 8)
+            self.assertIn("counts/preview.png", harness.read(mounted.join(name, "entry"), "index.html").decode())
+        self.assertIn("counts/preview.png", harness.read(mounted.join("old.nxs"), "index.html").decode())
+
+    def test_edges_of_bins_are_no_coordinates(self):
+        with self.create("a.nxs") as file:
+            plot = self.group(self.group(file, "entry", "NXentry"), "data", "NXdata", signal="counts", axes="edges")
+            plot["counts"], plot["edges"] = np.arange(4), np.arange(5.0)
+        mounted = self.mount(self.source)
+        with netCDF4.Dataset(mounted.join("a.nxs/entry/data/data.nc")) as data:
+            self.assertEqual(data["counts"].shape, (4,))
+            self.assertEqual(data["edges"].shape, (5,))
+            self.assertNotEqual(data["counts"].dimensions, data["edges"].dimensions)
+
+    def test_what_cannot_be_is_not_believed(self):
+        with self.create("a.nxs") as file:
+            entry = self.group(file, "entry", "NXentry", default="nothing")
+            plot = self.group(entry, "data", "NXdata", signal="counts", axes=["a", "b", "c"], a_indices=-1, b_indices=7,
+                              c_indices=[0, 1, 2])
+            plot["counts"], plot["a"] = COUNTS, ANGLE
+            self.group(entry, "scalar", "NXdata", signal="x", axes="y")["x"] = 5
+            self.group(entry, "group", "NXdata", signal="x").create_group("x")
+        mounted = self.mount(self.source)
+        np.testing.assert_array_equal(np.load(mounted.join("a.nxs/entry/data/counts/data.npy")), COUNTS)
+        for group in "entry", "entry/data", "entry/scalar", "entry/group":
+            harness.read(mounted.join("a.nxs", group), "index.html")
+        self.assertEqual(harness.read(mounted.join("a.nxs/entry/scalar/x"), "data.txt").strip(), b"5")
+
+    def test_zarr_has_the_same_rules(self):
+        store = os.path.join(self.source, "a.zarr")
+        for path, attributes in (("", {"NX_class": "NXroot", "default": "entry"}), ("entry", {"NX_class": "NXentry", "default": "data"}),
+                                 ("entry/data", {"NX_class": "NXdata", "signal": "counts", "axes": ["angle", "energy"]})):
+            write_json(os.path.join(store, path, ".zgroup"), {"zarr_format": 2})
+            write_json(os.path.join(store, path, ".zattrs"), attributes)
+        for name, values in ("counts", COUNTS), ("angle", ANGLE), ("energy", ENERGY):
+            folder = os.path.join(store, "entry/data", name)
+            write_json(os.path.join(folder, ".zarray"),
+                       {"zarr_format": 2, "shape": list(values.shape), "chunks": list(values.shape), "dtype": values.dtype.str,
+                        "compressor": None, "fill_value": None, "filters": None, "order": "C"})
+            with open(os.path.join(folder, ".".join("0" * values.ndim)), "wb") as file:
+                file.write(values.tobytes())
+        mounted = self.mount(self.source)
+        folder = mounted.join("a.zarr/entry/data")
+        np.testing.assert_array_equal(np.load(os.path.join(folder, "counts", "data[angle=20].npy")), COUNTS[1])
+        self.assertIn("counts/preview.png", harness.read(mounted.join("a.zarr"), "index.html").decode())
+        write_json(os.path.join(store, "entry/data", ".zattrs"), {"NX_class": "NXdata", "signal": "counts", "axes": ["angle", "."]})
+        harness.wait_until(lambda: not os.path.exists(os.path.join(folder, "counts", "data[energy=2].npy")), "the new axes")
+
+
+if __name__ == "__main__":
+    harness.main()
