@@ -63,6 +63,14 @@ ul.cards li:last-child { border-bottom: 0; }
 ul.cards img { display: block; width: 15rem; height: 10rem; object-fit: contain; background: #fff;
   border: 1px solid var(--line); border-radius: 4px; }
 ul.cards li > div { flex: 1; min-width: 0; }
+.plate { width: auto; }
+.plate th, .plate td { padding: 1px; border: 0; text-align: center; vertical-align: middle; }
+.plate tbody th { position: sticky; left: 0; padding: 0 .5rem; background: var(--page); }
+.plate img { display: block; width: 4.9rem; height: 4.9rem; object-fit: contain; background: #000;
+  color: #aaa; border-radius: 3px; }
+.few img { width: 9rem; height: 9rem; }
+.many img { width: 2.4rem; height: 2.4rem; }
+.many { font-size: .75rem; }
 .bad { color: #c62828; }
 @media (prefers-color-scheme: dark) { .bad { color: #ff8a80; } }
 @media (max-width: 36rem) {
