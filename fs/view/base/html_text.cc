@@ -81,6 +81,9 @@ ul.cards li > div { flex: 1; min-width: 0; }
   .facts tr { padding: .35rem 0; border-bottom: 1px solid var(--line); }
   .facts td + td { color: var(--soft); }
   .range + .soft, thead td { display: none; }
+  .plate thead td { display: table-cell; }
+  .plate img { width: 3.4rem; height: 3.4rem; }
+  .many img { width: 2.2rem; height: 2.2rem; }
   ul.cards li { display: block; }
   ul.cards img { width: 100%; height: auto; max-width: 20rem; margin-bottom: .4rem; }
 }

@@ -118,6 +118,21 @@ std::string PhysicalSizes(const Image& image) {
   return text;
 }
 
+// The size of pixels in centimetres, for programs that do not read the description; none if it
+// is not known, or if a fraction of TIFF cannot hold it.
+TiffPixels PixelsOf(const Image& image) {
+  constexpr double kLeast = 1e-8;
+  constexpr double kMost = 1e6;
+  const auto size = [&](const PixelAxis& axis) {
+    const auto unit = LengthUnitOf(axis.unit);
+    const double length = unit ? axis.size * unit->size * 100 : 0;
+    return length >= kLeast && length <= kMost ? length : 0.0;
+  };
+  const size_t rank = image.axes.size();
+  const TiffPixels pixels{size(image.axes[rank - 1]), size(image.axes[rank - 2])};
+  return pixels.width > 0 && pixels.height > 0 ? pixels : TiffPixels();
+}
+
 // OME has the bytes red, green, blue and alpha as one signed number.
 std::string ChannelElement(uint64_t number, const OmeChannel& channel) {
   std::string text = fmt::format("<Channel ID=\"Channel:0:{}\" SamplesPerPixel=\"1\"", number);
@@ -204,6 +219,11 @@ Result<ViewNode> MakeOmeTiff(const GroupInput& group) {
   image.name = HtmlName(OmeText(OmeMember(*json, "name")));
   image.channels = ReadOmeChannels(group.node(), image.LengthOf('C'));
   content.description = DescribeImage(image);
+  const TiffPixels pixels = PixelsOf(image);
+  if (pixels.width > 0) {
+    content.is_in_centimetres = true;
+    content.read_pixels = [pixels]() -> Result<TiffPixels> { return pixels; };
+  }
   return MakeTiff(std::move(content));
 }
 

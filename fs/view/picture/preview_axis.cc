@@ -135,12 +135,14 @@ Result<void> AddNames(const ArrayInput& part, size_t d, PreviewDimension& dimens
   return {};
 }
 
-// Rows of an image of a microscope: all programs show the first one at the top. A plane with
-// larger units may be one of an experiment, in which y goes up.
+// Rows of an image of a microscope: viewers show the first one at the top. With larger units it
+// may be a plane of an experiment, and with angstroms it is a map of molecules: y goes up
+// there.
 bool IsRows(const Axis& axis) {
-  constexpr double kMicrometre = 1e-6;
   const auto unit = LengthUnitOf(axis.units);
-  return axis.name == "y" && axis.role == AxisRole::kOther && unit && unit->size <= kMicrometre;
+  const bool is_y = axis.name == "y" || axis.name.starts_with("y_");  // of a smaller level
+  return is_y && axis.role == AxisRole::kOther && unit &&
+         (unit->symbol == "\u00b5m" || unit->symbol == "nm");
 }
 
 std::string NameOf(const PreviewDimension& dimension) {

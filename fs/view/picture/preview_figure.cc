@@ -94,6 +94,7 @@ bool AreLabels(const ArrayInput& whole) {
   if (kind != model::Datatype::Kind::kInteger || whole.dtype.time()) return false;
   const auto& attributes = whole.node->attributes();
   if (FindAttribute(attributes, "flag_values") != nullptr) return true;
+  if (TextOf(attributes, "type") == "segmentation") return true;  // of Neuroglancer
   const std::string units = TextOf(attributes, "units");
   if (!units.empty() && units != "1") return false;
   if (whole.group != nullptr && IsOmeLabels(whole.group->node())) return true;

@@ -81,6 +81,25 @@ std::vector<OmeChannel> ChannelsOfTiff(const backends::Node& array, size_t count
   return channels;
 }
 
+// Bands of a TIFF file that are stored one after the other and are red, green and blue. The
+// others are not shown.
+std::vector<OmeChannel> ChannelsOfBands(const ArrayInput& array, size_t count) {
+  constexpr size_t kColours = 3;
+  const bool is_colour = TextOf(array.node->attributes(), "PhotometricInterpretation") == "RGB";
+  const bool is_byte = array.dtype == model::Datatype::Integer(1, false);
+  if (!is_colour || !is_byte || count < kColours) return {};
+  std::vector<OmeChannel> channels(count);
+  for (size_t i = 0; i < count; ++i) {
+    channels[i].is_active = i < kColours;
+    if (i < kColours) channels[i].color = 0xFF0000U >> (8 * i);
+    channels[i].window = OmeWindow{0, 255};
+  }
+  channels[0].label = "red";
+  channels[1].label = "green";
+  channels[2].label = "blue";
+  return channels;
+}
+
 // Red, green, blue and how opaque it is, each from 0 to 255; nullopt for other values.
 std::optional<OmeLabelColor> LabelColorOf(const Json& rgba) {
   constexpr size_t kParts = 4;
@@ -263,6 +282,10 @@ OmeChannels FindOmeChannels(const ArrayInput& array) {
   for (size_t d = 0; d < rank; ++d) {
     const bool is_oldest = image && OmeMember(*image, "axes").is_null() && rank == 5 && d == 1;
     const std::string name = d < names.size() ? names[d] : DimensionName(array, d);
+    if (name == "band" && !image) {
+      found.dimension = d;
+      found.channels = ChannelsOfBands(array, array.shape[d]);
+    }
     if (name != "c" && !is_oldest) continue;
     found.dimension = d;
     found.channels = image ? ReadOmeChannels(*group, array.shape[d])
@@ -297,8 +320,10 @@ std::map<double, OmeLabelColor> ReadOmeLabelColors(const backends::Node& group) 
 
 std::string TellingName(const ArrayInput& array) {
   std::string name = array.node->array().name;
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (array.group == nullptr || name.empty() || !std::ranges::all_of(name, is_digit)) {
+  // "10_10_40" is a resolution of Neuroglancer.
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || c == '_'; };
+  if (array.group == nullptr || name.empty() || name.starts_with('_') ||
+      !std::ranges::all_of(name, is_digit)) {
     return name;
   }
   const auto image = FindOmeImage(array.group->node());

@@ -56,7 +56,8 @@ struct OmeChannel {
 // describes no channels, or another number of them.
 std::vector<OmeChannel> ReadOmeChannels(const backends::Node& group, size_t count);
 
-// The channels of an array, which is a level of an image, or an image of OME-TIFF.
+// The channels of an array, which is a level of an image, or an image of OME-TIFF; or the bands
+// of a TIFF file in colour, if each is stored by itself.
 struct OmeChannels {
   std::optional<size_t> dimension;   // along which they are; nullopt if there is none
   std::vector<OmeChannel> channels;  // one for each element of it; may be empty
@@ -76,7 +77,8 @@ std::map<double, OmeLabelColor> ReadOmeLabelColors(const backends::Node& group);
 
 // The name of an array for people. An array that is called by a number alone, such as a level
 // of an image, has the name of the image or of the group in front: "cells04, level 0",
-// "profiles, 12".
+// "profiles, 12",
+// "em, 10_10_40".
 std::string TellingName(const ArrayInput& array);
 
 // One level: the array at the path of a dataset, below the group.

@@ -76,9 +76,9 @@ class PlateReader {
     std::ranges::sort(plate_.wells, [](const OmeWell& a, const OmeWell& b) {
       return std::pair(a.row, a.column) < std::pair(b.row, b.column);
     });
-    Say(left_out_.nowhere, "because their row or column is not one of the plate");
-    Say(left_out_.unnamed, "because their path is not a row and a column");
-    Say(left_out_.twice, "because another well has their place");
+    Say(left_out_.nowhere, "because the plate has no such row or column");
+    Say(left_out_.unnamed, "because the path is not a row and a column");
+    Say(left_out_.twice, "because another well is at the same place");
     Say(left_out_.too_many,
         fmt::format("because a page has at most {} of them", kMostPlateWells));
   }

@@ -17,14 +17,14 @@ struct Unit {
   std::string_view symbol;
 };
 
-constexpr std::array<Unit, 6> kUnits = {
-    {{3, "km"}, {0, "m"}, {-3, "mm"}, {-6, "\u00b5m"}, {-9, "nm"}, {-12, "pm"}}};
+constexpr std::array<Unit, 5> kUnits = {
+    {{3, "km"}, {0, "m"}, {-3, "mm"}, {-6, "\u00b5m"}, {-9, "nm"}}};
 constexpr double kLeastLength = 1e-11;
 constexpr double kMostLength = 1e6;
 
 bool IsLength(double metres) { return metres >= kLeastLength && metres <= kMostLength; }
 
-// The unit in which a length has a number of at least 1.
+// The unit in which a length has a number of at least 1; parts of a nanometre have no other.
 const Unit& UnitFor(double metres) {
   constexpr double kSlack = 1 + 1e-9;
   for (const Unit& unit : kUnits) {
@@ -48,12 +48,6 @@ std::optional<ScaleBar> ChooseScaleBar(double width_in_metres) {
   const double number = digit * std::pow(10, exponent - unit.exponent);
   return ScaleBar{digit * power / width_in_metres,
                   fmt::format("{} {}", NumberText(number), unit.symbol)};
-}
-
-std::string LengthText(double metres) {
-  if (!IsLength(metres)) return {};
-  const Unit& unit = UnitFor(metres);
-  return fmt::format("{} {}", NumberText(metres / std::pow(10, unit.exponent), 4), unit.symbol);
 }
 
 }  // namespace ndlfs::fs::picture

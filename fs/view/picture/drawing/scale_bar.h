@@ -14,11 +14,8 @@ struct ScaleBar {
 };
 
 // The longest bar of 1, 2 or 5 times a power of ten that is at most a quarter of the width of
-// the picture, in the unit in which its number is 1 to 500. nullopt if the width is no length,
-// or so small or large that there is no usual unit for it.
+// the picture, in the unit in which its number is 1 to 500, or in nanometres. nullopt if the
+// width is no length, or so small or large that there is no usual unit for it.
 std::optional<ScaleBar> ChooseScaleBar(double width_in_metres);
-
-// A length for people, with four digits: "1.325 mm". Empty where ChooseScaleBar() has no bar.
-std::string LengthText(double metres);
 
 }  // namespace ndlfs::fs::picture

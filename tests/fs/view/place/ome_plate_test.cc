@@ -71,12 +71,10 @@ TEST_F(OmePlateTest, WellsWithoutAPlaceAreLeftOutAndCounted) {
   ASSERT_TRUE(plate);
   EXPECT_THAT(Wells(*plate), ElementsAre("A/1 0 0"));
   EXPECT_EQ(plate->all_wells, 17U);
-  EXPECT_THAT(
-      plate->left_out,
-      ElementsAre("5 wells are left out, because their row or column is not one of the "
-                  "plate.",
-                  "10 wells are left out, because their path is not a row and a column.",
-                  "1 well is left out, because another well has their place."));
+  EXPECT_THAT(plate->left_out,
+              ElementsAre("5 wells are left out, because the plate has no such row or column.",
+                          "10 wells are left out, because the path is not a row and a column.",
+                          "1 well is left out, because another well is at the same place."));
 }
 
 TEST_F(OmePlateTest, WhatIsNoPlateHasNoWells) {
@@ -116,12 +114,12 @@ TEST_F(OmePlateTest, LayoutsAreBounded) {
   EXPECT_EQ(plate->rows.size(), kMostPlateRows);
   EXPECT_EQ(plate->columns.size(), kMostPlateColumns);
   EXPECT_EQ(plate->wells.size(), kMostPlateWells);
-  EXPECT_THAT(plate->left_out,
-              ElementsAre("The first 128 of 200 rows are shown.",
-                          "The first 128 of 200 columns are shown.",
-                          "4320 wells are left out, because their row or column is not one of "
-                          "the plate.",
-                          "3584 wells are left out, because a page has at most 4096 of them."));
+  EXPECT_THAT(
+      plate->left_out,
+      ElementsAre("The first 128 of 200 rows are shown.",
+                  "The first 128 of 200 columns are shown.",
+                  "4320 wells are left out, because the plate has no such row or column.",
+                  "3584 wells are left out, because a page has at most 4096 of them."));
 }
 
 TEST_F(OmePlateTest, APictureOfAWellIsThatOfItsFirstField) {

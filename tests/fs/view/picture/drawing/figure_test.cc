@@ -86,7 +86,7 @@ TEST(ScaleBarTest, HasARoundLength) {
   EXPECT_EQ(label(4e-3), "1 mm");
   EXPECT_EQ(label(3.9e-3), "500 \u00b5m");
   EXPECT_EQ(label(1e-7), "20 nm");
-  EXPECT_EQ(label(2e-10), "50 pm");
+  EXPECT_EQ(label(2e-10), "0.05 nm");
   EXPECT_EQ(label(0.4), "100 mm");
   EXPECT_EQ(label(50), "10 m");
   EXPECT_EQ(label(9e5), "200 km");
@@ -106,10 +106,7 @@ TEST(ScaleBarTest, WhatIsNoLengthHasNone) {
   for (const double width : {0.0, -1.0, Limits::quiet_NaN(), Limits::infinity(),
                              -Limits::infinity(), Limits::max(), Limits::denorm_min()}) {
     EXPECT_FALSE(ChooseScaleBar(width)) << width;
-    EXPECT_EQ(LengthText(width), "") << width;
   }
-  EXPECT_EQ(LengthText(1.3195e-3), "1.319 mm");
-  EXPECT_EQ(LengthText(999.99e-6), "1000 \u00b5m");
 }
 
 CellMap Map(std::vector<float> x_edges, std::vector<float> y_edges,
