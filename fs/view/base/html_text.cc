@@ -62,6 +62,7 @@ ul.cards li { display: flex; gap: 1rem; padding: .7rem 0; border-bottom: 1px sol
 ul.cards li:last-child { border-bottom: 0; }
 ul.cards img { display: block; width: 15rem; height: 10rem; object-fit: contain; background: #fff;
   border: 1px solid var(--line); border-radius: 4px; }
+ul.cards .coordinate img { width: 7.5rem; height: 5rem; }
 ul.cards li > div { flex: 1; min-width: 0; }
 .plate { width: auto; }
 .plate th, .plate td { padding: 1px; border: 0; text-align: center; vertical-align: middle; }
@@ -85,6 +86,7 @@ ul.cards li > div { flex: 1; min-width: 0; }
   .plate img { width: 3.4rem; height: 3.4rem; }
   .many img { width: 2.2rem; height: 2.2rem; }
   ul.cards li { display: block; }
+  ul.cards .coordinate { display: flex; }
   ul.cards img { width: 100%; height: auto; max-width: 20rem; margin-bottom: .4rem; }
 }
 )";

@@ -241,8 +241,18 @@ bool HasPreview(const ArrayInput& array) {
   });
 }
 
-bool HasPicture(const GroupInput& group) {
-  return GroupViews().Find(group, kThumbnail).has_value();
+// Looks at the node that is loaded already.
+bool IsImage(const Contents::Child& child) {
+  const bool has_pictures = std::ranges::any_of(
+      GroupViewKinds(),
+      [](const GroupViewKind* kind) { return kind->file_name == kThumbnail; });
+  return has_pictures && child.loaded.group && child.loaded.node &&
+         HasOmePicture(*child.loaded.node);
+}
+
+bool IsCoordinate(const Contents::Child& child) {
+  return child.loaded.node &&
+         std::holds_alternative<model::DimCoord>(child.loaded.node->entity);
 }
 
 std::string ArrayCard(const Contents::Child& child) {
@@ -270,10 +280,10 @@ std::string ArrayCard(const Contents::Child& child) {
                                  ? " \u00B7 chunks " + ChunksText(*storage.chunk)
                                  : "";
   return fmt::format(
-      "<li>{}<div><a href=\"{}index.html\">{}</a>{}<br>"
+      "<li{}>{}<div><a href=\"{}index.html\">{}</a>{}<br>"
       "<span class=\"small\">{} \u00B7 {} \u00B7 {}{}</span></div></li>\n",
-      picture, url, name, description, HtmlName(TypeWords(array.node->array().type)),
-      ShapeHtml(array), SizeText(array), chunks);
+      IsCoordinate(child) ? " class=\"coordinate\"" : "", picture, url, name, description,
+      HtmlName(TypeWords(array.node->array().type)), ShapeHtml(array), SizeText(array), chunks);
 }
 
 // The names in a subgroup, without loading what they name.
@@ -311,8 +321,7 @@ void AddImages(const std::vector<const Contents::Child*>& images, PageWriter& pa
 Result<void> AddGroups(const Contents& contents, PageWriter& page) {
   std::vector<const Contents::Child*> images, others;
   for (const Contents::Child& child : contents.groups) {
-    const bool is_image =
-        images.size() < kMostImages && child.loaded.group && HasPicture(*child.loaded.group);
+    const bool is_image = images.size() < kMostImages && IsImage(child);
     (is_image ? images : others).push_back(&child);
   }
   AddImages(images, page);
@@ -337,11 +346,6 @@ Result<void> AddGroups(const Contents& contents, PageWriter& page) {
   }
   page.Add("</tbody></table>\n");
   return {};
-}
-
-bool IsCoordinate(const Contents::Child& child) {
-  return child.loaded.node &&
-         std::holds_alternative<model::DimCoord>(child.loaded.node->entity);
 }
 
 void AddArrays(const Contents& contents, PageWriter& page) {
