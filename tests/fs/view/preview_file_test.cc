@@ -414,8 +414,8 @@ TEST_F(OmePictureTest, InvertedChannelsAndMissingValues) {
       {"start": 0, "end": 2}}, {"color": "0000ff", "window": {"start": 0, "end": 2}}]})");
   AddLevel(Datatype::Float32(), {2, 1, 3},
            std::vector<float>{0, 2, NAN, INFINITY, -INFINITY, NAN});
-  // A row of one element is no axis.
-  EXPECT_TRUE(std::holds_alternative<LinePlot>(ShowImage().content));
+  // A row of one element is no axis, so that channels are one.
+  EXPECT_TRUE(std::holds_alternative<CellMap>(ShowImage().content));
   AddLevel(Datatype::Float32(), {2, 2, 2},
            std::vector<float>{0, 2, NAN, 1, INFINITY, -INFINITY, NAN, 9});
   const Figure figure = ShowImage();

@@ -159,12 +159,13 @@ TEST(FigureTest, AScaleBarIsAsLongAsItsPart) {
   const Colour colour = MapColour(ColourMap::kSequential, 64);
   int width = 0;
   for (int x = 0; x < canvas.width(); ++x) width += canvas.At(x, 430) == colour ? 1 : 0;
-  int longest = 0;
-  for (int y = 500; y < 780; ++y) {
+  int longest = 0;  // white pixels next to the box around the bar
+  for (int y = 0; y < canvas.height(); ++y) {
     int run = 0;
-    for (int x = 700; x < 1150; ++x) {
-      run = canvas.At(x, y) == kWhite ? run + 1 : 0;
-      if (canvas.At(x, y - 8) == kBackgroundInk || run < 2) continue;
+    for (int x = 1; x < canvas.width(); ++x) {
+      const bool begins = canvas.At(x - 1, y) == kBackgroundInk;
+      const bool is_white = canvas.At(x, y) == kWhite;
+      run = is_white && (begins || run > 0) ? run + 1 : 0;
       longest = std::max(longest, run);
     }
   }
