@@ -41,9 +41,12 @@ std::span<const GroupViewKind* const> GroupViewKinds() {
 #ifdef NDLFS_WITH_HDF5
       &kHdf5View,
 #endif
-      &kZarrGroupView,   &kZarr2GroupView,   &kValuesZarrView,
-      &kValuesZarr2View, &kOmeTiffView,      &kGroupValuesCsvView,
-      &kGroupTableView,  &kGroupDataCsvView, &kGroupPageView,
+      &kZarrGroupView,    &kZarr2GroupView,     &kValuesZarrView, &kValuesZarr2View,
+      &kOmeTiffView,      &kGroupValuesCsvView, &kGroupTableView, &kGroupDataCsvView,
+#ifdef NDLFS_WITH_PNG
+      &kGroupPreviewView, &kGroupThumbnailView,
+#endif
+      &kGroupPageView,
   };
   return kKinds;
 }

@@ -42,6 +42,12 @@ class OmeAttributes {
   const XmlElement& element_;
 };
 
+// OME has red, green, blue and alpha, a byte each, as one signed number. Other texts are none.
+std::optional<uint32_t> ColorOf(const std::string& text) {
+  const auto rgba = model::ParseNumber<int32_t>(text);
+  return rgba ? std::optional(static_cast<uint32_t>(*rgba) >> 8) : std::nullopt;
+}
+
 class OmeReader {
  public:
   Result<void> Add(const XmlElement& element) {
@@ -53,6 +59,7 @@ class OmeReader {
       return AddData(attributes);
     } else if (element.path == "OME/Image/Pixels/Channel") {
       image_.channels.push_back(attributes.Text("Name").value_or(""));
+      image_.colors.push_back(ColorOf(attributes.Text("Color").value_or("")));
     } else if (element.path == "OME/Image/Pixels") {
       return ReadPixels(attributes);
     } else if (element.path == "OME/Image") {

@@ -38,7 +38,8 @@ struct OmeImage {
   // The size of a pixel along x, y and z, and its unit.
   std::array<std::optional<double>, 3> spacing;
   std::array<std::string, 3> units;
-  std::vector<std::string> channels;  // names
+  std::vector<std::string> channels;            // names
+  std::vector<std::optional<uint32_t>> colors;  // of the channels, 0xRRGGBB
   std::vector<OmeTiffData> data;
 };
 

@@ -162,6 +162,30 @@ void AddProjection(const Place& place, Attributes& attributes) {
   attributes.Real("false_northing", NumberOf(place, kFalseNorthing).value_or(0));
 }
 
+// The parameters of WGS 84 / UTM by its code: GDAL's reader of netCDF, and with it QGIS, knows
+// no codes.
+void AddUtm(uint16_t epsg, Attributes& attributes) {
+  constexpr uint16_t kNorth = 32600;
+  constexpr uint16_t kSouth = 32700;
+  constexpr uint16_t kZones = 60;
+  const bool is_south = epsg > kSouth;
+  const int zone = epsg - (is_south ? kSouth : kNorth);
+  if (zone < 1 || zone > kZones) return;
+  attributes.Text("grid_mapping_name", "transverse_mercator");
+  attributes.Real("longitude_of_central_meridian", zone * 6 - 183);
+  attributes.Real("latitude_of_projection_origin", 0);
+  attributes.Real("scale_factor_at_central_meridian", 0.9996);
+  attributes.Real("false_easting", 500'000);
+  attributes.Real("false_northing", is_south ? 10'000'000 : 0);
+}
+
+// Whether the ellipsoid is that of WGS 84 although the file has none: UTM, and the degrees of
+// most files.
+bool IsOnWgs84(uint16_t epsg) {
+  constexpr uint16_t kDegrees = 4326;
+  return epsg == kDegrees || (epsg > 32600 && epsg <= 32660) || (epsg > 32700 && epsg <= 32760);
+}
+
 std::optional<uint16_t> EpsgOf(const Place& place) {
   const auto code = place.CodeOf(place.is_geographic() ? kGeographicType : kProjectedType);
   // Codes from 1024 on are EPSG's; 32767 says that the keys describe the system.
@@ -196,12 +220,19 @@ std::vector<model::Attribute> AttributesOfPlace(const Place& place) {
   if (place.is_geographic()) attributes.Text("grid_mapping_name", "latitude_longitude");
   if (epsg) {
     attributes.Text("epsg_code", fmt::format("EPSG:{}", *epsg));
+    if (!place.is_geographic()) AddUtm(*epsg, attributes);
   } else if (!place.is_geographic()) {
     AddProjection(place, attributes);
   }
-  attributes.Real("semi_major_axis", NumberOf(place, kSemiMajorAxis));
-  attributes.Real("semi_minor_axis", NumberOf(place, kSemiMinorAxis));
-  attributes.Real("inverse_flattening", NumberOf(place, kInvFlattening));
+  const auto semi_major = NumberOf(place, kSemiMajorAxis);
+  if (!semi_major && epsg && IsOnWgs84(*epsg)) {
+    attributes.Real("semi_major_axis", 6'378'137);
+    attributes.Real("inverse_flattening", 298.257223563);
+  } else {
+    attributes.Real("semi_major_axis", semi_major);
+    attributes.Real("semi_minor_axis", NumberOf(place, kSemiMinorAxis));
+    attributes.Real("inverse_flattening", NumberOf(place, kInvFlattening));
+  }
   attributes.Text("GTCitationGeoKey", TextOf(place, kCitation));
   if (place.transform) {
     const auto& t = *place.transform;

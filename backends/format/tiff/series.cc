@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/tiff/series.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -214,24 +216,33 @@ Result<Series> SeriesOfOme(const OmeImage& image, OmeFiles files, const PageFind
   return series;
 }
 
+// One text for each channel, unless all are empty.
+void AddTexts(const char* name, const std::vector<std::string>& texts,
+              model::AttributeRoom& room, Series& series) {
+  const bool any = std::ranges::any_of(texts, [](const auto& text) { return !text.empty(); });
+  if (!any) return;
+  model::Value::List list;
+  uint64_t bytes = 0;
+  for (const std::string& text : texts) {
+    bytes += text.size();
+    list.emplace_back(text);
+  }
+  if (!room.Take(name, list.size(), bytes)) return;
+  const uint64_t count = list.size();
+  series.attributes.push_back({name, model::Datatype::String(), {count}, std::move(list), {}});
+}
+
 void AddNames(const OmeImage& image, Series& series) {
   model::AttributeRoom room;
   if (!image.name.empty() && room.Take("long_name", 1, image.name.size())) {
     series.attributes.push_back(model::MakeTextAttribute("long_name", image.name));
   }
-  const bool any =
-      std::ranges::any_of(image.channels, [](const auto& name) { return !name.empty(); });
-  if (!any) return;
-  model::Value::List names;
-  uint64_t bytes = 0;
-  for (const std::string& name : image.channels) {
-    bytes += name.size();
-    names.emplace_back(name);
+  std::vector<std::string> colors;
+  for (const auto& color : image.colors) {
+    colors.push_back(color ? fmt::format("#{:06X}", *color) : "");
   }
-  if (!room.Take("channel_names", names.size(), bytes)) return;
-  const uint64_t count = names.size();
-  series.attributes.push_back(
-      {"channel_names", model::Datatype::String(), {count}, std::move(names), {}});
+  AddTexts("channel_names", image.channels, room, series);
+  AddTexts("channel_colors", colors, room, series);
 }
 
 Result<std::vector<Series>> SeriesOfFile(const OmeFile& file,

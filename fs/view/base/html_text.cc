@@ -62,7 +62,16 @@ ul.cards li { display: flex; gap: 1rem; padding: .7rem 0; border-bottom: 1px sol
 ul.cards li:last-child { border-bottom: 0; }
 ul.cards img { display: block; width: 15rem; height: 10rem; object-fit: contain; background: #fff;
   border: 1px solid var(--line); border-radius: 4px; }
+ul.cards .coordinate img { width: 7.5rem; height: 5rem; }
 ul.cards li > div { flex: 1; min-width: 0; }
+.plate { width: auto; }
+.plate th, .plate td { padding: 1px; border: 0; text-align: center; vertical-align: middle; }
+.plate tbody th { position: sticky; left: 0; padding: 0 .5rem; background: var(--page); }
+.plate img { display: block; width: 4.9rem; height: 4.9rem; object-fit: contain; background: #000;
+  color: #aaa; border-radius: 3px; }
+.few img { width: 9rem; height: 9rem; }
+.many img { width: 2.4rem; height: 2.4rem; }
+.many { font-size: .75rem; }
 .bad { color: #c62828; }
 @media (prefers-color-scheme: dark) { .bad { color: #ff8a80; } }
 @media (max-width: 36rem) {
@@ -73,7 +82,11 @@ ul.cards li > div { flex: 1; min-width: 0; }
   .facts tr { padding: .35rem 0; border-bottom: 1px solid var(--line); }
   .facts td + td { color: var(--soft); }
   .range + .soft, thead td { display: none; }
+  .plate thead td { display: table-cell; }
+  .plate img { width: 3.4rem; height: 3.4rem; }
+  .many img { width: 2.2rem; height: 2.2rem; }
   ul.cards li { display: block; }
+  ul.cards .coordinate { display: flex; }
   ul.cards img { width: 100%; height: auto; max-width: 20rem; margin-bottom: .4rem; }
 }
 )";

@@ -495,7 +495,11 @@ Directory Head::MakeDirectory(uint64_t page, size_t level, const Front& front) c
   if (level == 0) AddPixels(front, directory);
   directory.AddNumber(kPlanarConfiguration, has_many ? 2 : 1);
   const bool has_unit = level == 0 && front.pixels.width > 0 && front.pixels.height > 0;
-  if (has_unit) directory.AddNumber(kResolutionUnit, 1);  // that of the description
+  constexpr uint16_t kNoUnit = 1;
+  constexpr uint16_t kCentimetre = 3;
+  if (has_unit) {
+    directory.AddNumber(kResolutionUnit, content_.is_in_centimetres ? kCentimetre : kNoUnit);
+  }
   const size_t subs = content_.levels.size() - 1;
   if (level == 0 && subs > 0) {
     const uint64_t begin = layout_.directories + page * layout_.record_bytes;

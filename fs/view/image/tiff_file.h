@@ -22,7 +22,7 @@ struct TiffLevel {
   std::shared_ptr<const ElementSource> elements;  // raster.pages * page_bytes() bytes
 };
 
-// The size of pixels, in a unit that ImageJ has a word for.
+// The size of pixels, in a unit that ImageJ has a word for, or in centimetres.
 struct TiffPixels {
   double width = 0;  // 0 if it is not known
   double height = 0;
@@ -44,6 +44,7 @@ struct TiffContent {
   // Reads the size of pixels; nullptr if it is not known. `describe` then makes the
   // description, whose size does not depend on its argument.
   std::function<model::Result<TiffPixels>()> read_pixels = nullptr;
+  bool is_in_centimetres = false;  // the size of pixels; else the description has their unit
   std::function<std::string(const TiffPixels&)> describe = nullptr;
 };
 

@@ -17,7 +17,9 @@
 #include "fs/view/base/number_array.h"
 #include "fs/view/image/tiff_file.h"
 #include "fs/view/image/views.h"
+#include "fs/view/place/image_place.h"
 #include "fs/view/place/ome_image.h"
+#include "fs/view/place/physical_unit.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -28,47 +30,27 @@ using model::Result;
 constexpr size_t kMostOmeLevels = 64;
 constexpr uint64_t kMostChannels = 10'000;
 
-struct AxisName {
-  char letter = 0;  // T, C, Z, Y or X
-  std::string unit;
+// An axis of the image: T, C, Z, Y or X, and the size of an element along it.
+struct PixelAxis {
+  char letter = 0;
+  std::string unit;  // as the source calls it
+  double size = 0;   // 0 if nobody knows
 };
 
-// Older versions have none, or names alone. Empty where they are not those of an image.
-std::vector<AxisName> ReadAxes(const Json& image, size_t rank) {
-  std::vector<AxisName> axes;
-  const Json& json = OmeMember(image, "axes");
-  if (json.is_null() && rank == 5)
-    return {{'T', ""}, {'C', ""}, {'Z', ""}, {'Y', ""}, {'X', ""}};
-  const std::vector<std::string> names = ReadOmeAxisNames(image, rank);
-  if (names.size() != rank || rank < 2) return {};
-  for (size_t d = 0; d < rank; ++d) {
-    const std::string& name = names[d];
+// Empty where they are not those of an image.
+std::vector<PixelAxis> PixelAxesOf(const ArrayInput& array) {
+  std::vector<PixelAxis> axes;
+  for (const OmeAxis& axis : FindOmeAxes(array)) {
     constexpr std::string_view kNames = "tczyx";
-    const bool is_known = name.size() == 1 && kNames.find(name) != std::string_view::npos;
+    const bool is_known = axis.name.size() == 1 && kNames.find(axis.name) != kNames.npos;
     if (!is_known) return {};
-    const char letter = static_cast<char>(name.front() - 'a' + 'A');
-    if (std::ranges::find(axes, letter, &AxisName::letter) != axes.end()) return {};
-    axes.push_back({letter, OmeText(OmeMember(json[d], "unit"))});
+    const char letter = static_cast<char>(axis.name.front() - 'a' + 'A');
+    if (std::ranges::find(axes, letter, &PixelAxis::letter) != axes.end()) return {};
+    axes.push_back({letter, axis.unit, axis.is_known ? std::abs(axis.scale) : 0});
   }
-  return axes[rank - 2].letter == 'Y' && axes[rank - 1].letter == 'X' ? axes
-                                                                      : std::vector<AxisName>();
-}
-
-// The size of an element of the first level along each axis.
-std::vector<double> ReadScale(const Json& dataset, size_t rank) {
-  const Json& transformations = OmeMember(dataset, "coordinateTransformations");
-  if (!transformations.is_array()) return {};
-  for (const Json& transformation : transformations) {
-    const Json& scale = OmeMember(transformation, "scale");
-    if (!scale.is_array() || scale.size() != rank) continue;
-    std::vector<double> numbers;
-    for (const Json& number : scale) {
-      if (!number.is_number()) return {};
-      numbers.push_back(number.get<double>());
-    }
-    return numbers;
-  }
-  return {};
+  const size_t rank = axes.size();
+  if (rank < 2 || axes[rank - 2].letter != 'Y' || axes[rank - 1].letter != 'X') return {};
+  return axes;
 }
 
 // Empty where OME has no such numbers.
@@ -99,29 +81,14 @@ std::string_view OmeTypeOf(Number number) {
   }
 }
 
-std::string_view UnitOf(std::string_view unit) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kUnits = {
-      {{"micrometer", "µm"},
-       {"nanometer", "nm"},
-       {"millimeter", "mm"},
-       {"centimeter", "cm"},
-       {"meter", "m"},
-       {"angstrom", "Å"}}};
-  for (const auto& [name, symbol] : kUnits) {
-    if (unit == name) return symbol;
-  }
-  return {};
-}
-
 struct Image {
   NumberArray numbers;  // of the full resolution
-  std::vector<AxisName> axes;
-  std::vector<double> scale;
+  std::vector<PixelAxis> axes;
   std::string name;
   std::vector<OmeChannel> channels;
 
   uint64_t LengthOf(char letter) const {
-    const auto axis = std::ranges::find(axes, letter, &AxisName::letter);
+    const auto axis = std::ranges::find(axes, letter, &PixelAxis::letter);
     return axis == axes.end() ? 1 : numbers.shape[static_cast<size_t>(axis - axes.begin())];
   }
 };
@@ -136,18 +103,34 @@ std::string DimensionOrder(const Image& image) {
   return order;
 }
 
+// OME-XML takes positive sizes only, with its own words for units.
 std::string PhysicalSizes(const Image& image) {
   std::string text;
-  for (size_t d = 0; d < image.scale.size(); ++d) {
-    const AxisName& axis = image.axes[d];
-    const bool is_space = axis.letter == 'X' || axis.letter == 'Y' || axis.letter == 'Z';
-    const std::string_view unit = UnitOf(axis.unit);
-    const double scale = image.scale[d];
-    if (!is_space || unit.empty() || !std::isfinite(scale) || scale <= 0) continue;
-    text += fmt::format(" PhysicalSize{0}=\"{1}\" PhysicalSize{0}Unit=\"{2}\"", axis.letter,
-                        scale, unit);
+  for (const PixelAxis& axis : image.axes) {
+    const bool is_size = std::isfinite(axis.size) && axis.size > 0;
+    const bool is_time = axis.letter == 'T';
+    const auto unit = is_time ? TimeUnitOf(axis.unit) : LengthUnitOf(axis.unit);
+    if (!is_size || !unit || axis.letter == 'C') continue;
+    const std::string name =
+        is_time ? "TimeIncrement" : fmt::format("PhysicalSize{}", axis.letter);
+    text += fmt::format(" {0}=\"{1}\" {0}Unit=\"{2}\"", name, axis.size, unit->symbol);
   }
   return text;
+}
+
+// The size of pixels in centimetres, for programs that do not read the description; none if it
+// is not known, or if a fraction of TIFF cannot hold it.
+TiffPixels PixelsOf(const Image& image) {
+  constexpr double kLeast = 1e-8;
+  constexpr double kMost = 1e6;
+  const auto size = [&](const PixelAxis& axis) {
+    const auto unit = LengthUnitOf(axis.unit);
+    const double length = unit ? axis.size * unit->size * 100 : 0;
+    return length >= kLeast && length <= kMost ? length : 0.0;
+  };
+  const size_t rank = image.axes.size();
+  const TiffPixels pixels{size(image.axes[rank - 1]), size(image.axes[rank - 2])};
+  return pixels.width > 0 && pixels.height > 0 ? pixels : TiffPixels();
 }
 
 // OME has the bytes red, green, blue and alpha as one signed number.
@@ -197,13 +180,13 @@ std::optional<TiffLevel> AsLevel(const NumberArray& numbers) {
   return FitsTiff(raster) ? std::optional(TiffLevel{raster, numbers.elements}) : std::nullopt;
 }
 
-// Whether the pages of `level` are smaller ones of those of `full`.
+// Whether the pages of `level` are smaller ones of those of `full`, and as many.
 bool IsSmaller(const NumberArray& level, const NumberArray& full) {
   const size_t rank = full.rank();
   return level.number == full.number && level.rank() == rank &&
          std::equal(full.shape.begin(), full.shape.end() - 2, level.shape.begin()) &&
          level.shape[rank - 2] <= full.shape[rank - 2] &&
-         level.shape[rank - 1] <= full.shape[rank - 1];
+         level.shape[rank - 1] <= full.shape[rank - 1] && level.shape != full.shape;
 }
 
 // Levels that have fewer planes than the first one end the list: pages have no SubIFDs then.
@@ -211,6 +194,7 @@ Result<ViewNode> MakeOmeTiff(const GroupInput& group) {
   const auto json = FindOmeImage(group.node());
   if (!json) return model::NotFound("no multiscale image");
   Image image;
+  NumberArray last;  // the level before
   TiffContent content;
   for (const Json& dataset : OmeMember(*json, "datasets")) {
     if (content.levels.size() == kMostOmeLevels) break;
@@ -221,12 +205,12 @@ Result<ViewNode> MakeOmeTiff(const GroupInput& group) {
     if (is_first && !level) {
       return model::Unsupported("no OME-TIFF of elements of type {}", input.dtype.keyword());
     }
-    if (!level || (!is_first && !IsSmaller(*numbers, image.numbers))) break;
+    if (!level || (!is_first && !IsSmaller(*numbers, last))) break;
     if (is_first) {
       image.numbers = *numbers;
-      image.axes = ReadAxes(*json, numbers->rank());
-      image.scale = ReadScale(dataset, numbers->rank());
+      image.axes = PixelAxesOf(input);
     }
+    last = *numbers;
     content.levels.push_back(*level);
   }
   if (content.levels.empty()) return model::NotFound("an image without datasets");
@@ -235,6 +219,11 @@ Result<ViewNode> MakeOmeTiff(const GroupInput& group) {
   image.name = HtmlName(OmeText(OmeMember(*json, "name")));
   image.channels = ReadOmeChannels(group.node(), image.LengthOf('C'));
   content.description = DescribeImage(image);
+  const TiffPixels pixels = PixelsOf(image);
+  if (pixels.width > 0) {
+    content.is_in_centimetres = true;
+    content.read_pixels = [pixels]() -> Result<TiffPixels> { return pixels; };
+  }
   return MakeTiff(std::move(content));
 }
 

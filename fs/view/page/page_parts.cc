@@ -58,6 +58,7 @@ constexpr std::array kFileInfos = {
     FileInfo{"h5", "HDF5 and netCDF-4: the arrays of this group and below"},
     FileInfo{"ome.tif", "OME-TIFF with all resolutions"},
     FileInfo{"zarr", "Zarr v3, a directory"},
+    FileInfo{"zarr2", "Zarr v2, a directory"},
     FileInfo{"csv", "comma-separated values, an element a row"},
     FileInfo{"table.csv", "the same as values.csv"},
     FileInfo{"preview.png", "picture with axes and colours"},

@@ -16,11 +16,13 @@
 #include "fs/view/base/view_provider.h"
 #include "fs/view/container/classic_group.h"
 #include "fs/view/page/group_plot.h"
+#include "fs/view/page/ome_html.h"
 #include "fs/view/page/page_lines.h"
 #include "fs/view/page/page_parts.h"
 #include "fs/view/page/type_words.h"
 #include "fs/view/page/views.h"
 #include "fs/view/place/ome_image.h"
+#include "fs/view/place/ome_plate.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
 #include "model/reserved_names.h"
@@ -37,6 +39,8 @@ constexpr size_t kMostChildren = 1000;
 // How many subgroups have their children listed, and how many children of each.
 constexpr size_t kMostLooks = 32;
 constexpr size_t kMostNames = 20;
+// How many subgroups that are images have their picture.
+constexpr size_t kMostImages = 100;
 
 std::string FolderOf(const StorePlace* place, std::string_view path) {
   if (place == nullptr || place->folder.empty()) return {};
@@ -232,46 +236,24 @@ Result<Contents> LoadContents(const GroupInput& group) {
   return contents;
 }
 
-// "z 0.5 micrometer, y 0.1 micrometer": the size of an element of a level of an OME image.
-std::string OmeScale(const backends::Json& image, const backends::Json& dataset) {
-  std::vector<std::string> sizes;
-  const backends::Json& axes = OmeMember(image, "axes");
-  const backends::Json& transformations = OmeMember(dataset, "coordinateTransformations");
-  if (!axes.is_array() || !transformations.is_array()) return {};
-  for (const backends::Json& transformation : transformations) {
-    const backends::Json& scale = OmeMember(transformation, "scale");
-    if (!scale.is_array() || scale.size() != axes.size() || !sizes.empty()) continue;
-    for (size_t i = 0; i < scale.size(); ++i) {
-      const std::string unit = OmeText(OmeMember(axes[i], "unit"));
-      if (!scale[i].is_number() || unit.empty()) continue;
-      sizes.push_back(fmt::format("{} {} {}", OmeText(OmeMember(axes[i], "name")),
-                                  scale[i].get<double>(), unit));
-    }
-  }
-  return fmt::format("{}", fmt::join(sizes, ", "));
-}
-
-// The levels of an OME image, with the size of their elements.
-std::string OmeHtml(const backends::Node& group) {
-  constexpr size_t kMostLevels = 64;
-  const auto image = FindOmeImage(group);
-  if (!image) return {};
-  std::string html = "<h2>Image</h2>\n<div class=\"wide\"><table><tbody>\n";
-  size_t levels = 0;
-  for (const backends::Json& dataset : OmeMember(*image, "datasets")) {
-    const std::string path = OmeText(OmeMember(dataset, "path"));
-    if (path.empty() || levels++ == kMostLevels) continue;
-    html += fmt::format("<tr><td><a href=\"{}index.html\">{}</a></td><td>{}</td></tr>\n",
-                        UrlOfFolder("/", '/' + path), HtmlName(path),
-                        HtmlName(OmeScale(*image, dataset)));
-  }
-  return levels == 0 ? "" : html + "</tbody></table></div>\n";
-}
-
 bool HasPreview(const ArrayInput& array) {
   return std::ranges::any_of(ArrayViewKinds(), [&](const ArrayViewKind* kind) {
     return kind->file_name == kThumbnail && kind->applies_to(array) && !kind->refuse(array);
   });
+}
+
+// Looks at the node that is loaded already.
+bool IsImage(const Contents::Child& child) {
+  const bool has_pictures = std::ranges::any_of(
+      GroupViewKinds(),
+      [](const GroupViewKind* kind) { return kind->file_name == kThumbnail; });
+  return has_pictures && child.loaded.group && child.loaded.node &&
+         HasOmePicture(*child.loaded.node);
+}
+
+bool IsCoordinate(const Contents::Child& child) {
+  return child.loaded.node &&
+         std::holds_alternative<model::DimCoord>(child.loaded.node->entity);
 }
 
 std::string ArrayCard(const Contents::Child& child) {
@@ -299,10 +281,10 @@ std::string ArrayCard(const Contents::Child& child) {
                                  ? " \u00B7 chunks " + ChunksText(*storage.chunk)
                                  : "";
   return fmt::format(
-      "<li>{}<div><a href=\"{}index.html\">{}</a>{}<br>"
+      "<li{}>{}<div><a href=\"{}index.html\">{}</a>{}<br>"
       "<span class=\"small\">{} \u00B7 {} \u00B7 {}{}</span></div></li>\n",
-      picture, url, name, description, HtmlName(TypeWords(array.node->array().type)),
-      ShapeHtml(array), SizeText(array), chunks);
+      IsCoordinate(child) ? " class=\"coordinate\"" : "", picture, url, name, description,
+      HtmlName(TypeWords(array.node->array().type)), ShapeHtml(array), SizeText(array), chunks);
 }
 
 // The picture of the array that the group shows first, if it says so.
@@ -331,11 +313,35 @@ Result<std::string> NamesIn(const GroupInput& group) {
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
+std::string ImageCard(const Contents::Child& child) {
+  const std::string url = UrlOfName(model::EncodeFileName(child.name)) + '/';
+  return fmt::format(
+      "<li><a href=\"{0}index.html\"><img src=\"{0}{1}\" alt=\"Preview of {2}\" "
+      "loading=\"lazy\"></a><div><a href=\"{0}index.html\">{2}</a><br>"
+      "<span class=\"small\">{3}</span></div></li>\n",
+      url, kThumbnail, HtmlName(child.name), OmeImageText(*child.loaded.node));
+}
+
+// Groups that are images, with their pictures.
+void AddImages(const std::vector<const Contents::Child*>& images, PageWriter& page) {
+  if (images.empty()) return;
+  page.Add("<h2>Images</h2>\n<ul class=\"cards\" data-find>\n");
+  for (const Contents::Child* child : images) page.Add(ImageCard(*child));
+  page.Add("</ul>\n");
+}
+
 Result<void> AddGroups(const Contents& contents, PageWriter& page) {
-  if (contents.groups.empty() && contents.links.empty()) return {};
+  std::vector<const Contents::Child*> images, others;
+  for (const Contents::Child& child : contents.groups) {
+    const bool is_image = images.size() < kMostImages && IsImage(child);
+    (is_image ? images : others).push_back(&child);
+  }
+  AddImages(images, page);
+  if (others.empty() && contents.links.empty()) return {};
   page.Add("<h2>Groups</h2>\n<table class=\"facts\"><tbody data-find>\n");
   size_t looks = 0;
-  for (const Contents::Child& child : contents.groups) {
+  for (const Contents::Child* const other : others) {
+    const Contents::Child& child = *other;
     std::string inside;
     if (child.loaded.group && looks++ < kMostLooks) {
       NDLFS_TRY(inside, NamesIn(*child.loaded.group), child.name);
@@ -352,11 +358,6 @@ Result<void> AddGroups(const Contents& contents, PageWriter& page) {
   }
   page.Add("</tbody></table>\n");
   return {};
-}
-
-bool IsCoordinate(const Contents::Child& child) {
-  return child.loaded.node &&
-         std::holds_alternative<model::DimCoord>(child.loaded.node->entity);
 }
 
 void AddArrays(const Contents& contents, PageWriter& page) {
@@ -433,9 +434,13 @@ Result<ViewNode> MakeGroupPage(const GroupInput& group) {
   if (const std::string text = DescriptionOf(attributes); !text.empty()) {
     page.Add(fmt::format("<p>{}</p>\n", HtmlName(text)));
   }
+  if (const auto& error = group.node().error) {
+    page.Add(fmt::format("<p class=\"bad\">{}</p>\n", HtmlText(error->message())));
+  }
   page.Add(fmt::format("<p class=\"soft\">{}{}</p>\n", CountText(contents),
                        path == "/" ? StoredHtml(place.get()) : ""));
-  page.Add(OmeHtml(group.node()));
+  NDLFS_TRY(const std::string image, OmeHtml(group, HasFile(files, kPreview)));
+  page.Add(image);
   NDLFS_TRY(const std::string plot, PlotHtml(group));
   page.Add(plot);
   AddArrays(contents, page);

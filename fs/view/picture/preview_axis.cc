@@ -12,6 +12,7 @@
 #include "fs/view/base/attributes.h"
 #include "fs/view/base/number_array.h"
 #include "fs/view/place/ome_image.h"
+#include "fs/view/place/physical_unit.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -132,6 +133,16 @@ Result<void> AddNames(const ArrayInput& part, size_t d, PreviewDimension& dimens
   dimension.goes_down =
       TextOf(attributes, "positive") == "down" || IsPressure(dimension.axis.units);
   return {};
+}
+
+// Rows of an image of a microscope: viewers show the first one at the top. With larger units it
+// may be a plane of an experiment, and with angstroms it is a map of molecules: y goes up
+// there.
+bool IsRows(const Axis& axis) {
+  const auto unit = LengthUnitOf(axis.units);
+  const bool is_y = axis.name == "y" || axis.name.starts_with("y_");  // of a smaller level
+  return is_y && axis.role == AxisRole::kOther && unit &&
+         (unit->symbol == "\u00b5m" || unit->symbol == "nm");
 }
 
 std::string NameOf(const PreviewDimension& dimension) {
@@ -285,25 +296,37 @@ std::pair<double, double> EndsOf(const PreviewDimension& dimension,
     if (high > 90 && high < 91) high = 90;
   }
   // The first row of a picture is at the top.
-  const bool is_turned = place == PlaceOn::kYOfMap && (!has_coordinates || dimension.goes_down);
+  const bool has_rows = !has_coordinates || (dimension.is_rows && edges.back() > edges.front());
+  const bool is_turned = place == PlaceOn::kYOfMap && (has_rows || dimension.goes_down);
   return is_turned ? std::pair(high, low) : std::pair(low, high);
 }
 
 // Levels of an OME image often have no names of dimensions; the image has names of the axes and
 // of the channels.
 void AddOmeNames(const SamplePlan& plan, std::vector<PreviewDimension>& dimensions) {
-  if (plan.whole.group == nullptr) return;
-  const backends::Node& group = plan.whole.group->node();
-  const auto image = FindOmeImage(group);
-  if (!image) return;
-  const auto names = ReadOmeAxisNames(*image, dimensions.size());
-  for (size_t d = 0; d < names.size(); ++d) {
-    PreviewDimension& dimension = dimensions[d];
-    if (dimension.axis.name.empty()) dimension.axis.name = names[d];
-    if (names[d] != "c" || dimension.indices.count != 1) continue;
-    const auto channels = ReadOmeChannels(group, dimension.extent);
-    if (!channels.empty()) dimension.element = channels[dimension.indices.begin].label;
+  if (plan.whole.group != nullptr) {
+    const auto image = FindOmeImage(plan.whole.group->node());
+    const auto names =
+        image ? ReadOmeAxisNames(*image, dimensions.size()) : std::vector<std::string>();
+    for (size_t d = 0; d < names.size(); ++d) {
+      if (dimensions[d].axis.name.empty()) dimensions[d].axis.name = names[d];
+    }
   }
+  const OmeChannels found = FindOmeChannels(plan.whole);
+  if (!found.dimension || found.channels.empty()) return;
+  PreviewDimension& dimension = dimensions[*found.dimension];
+  if (dimension.indices.count == 1) {
+    dimension.element = found.channels[dimension.indices.begin].label;
+  }
+}
+
+// The distance between elements of a dimension in metres. Only of images: maps have axes.
+std::optional<double> SizeOf(const PreviewDimension& dimension) {
+  const auto unit = LengthUnitOf(dimension.axis.units);
+  if (!unit || !dimension.axis.known || dimension.axis.coordinates) return std::nullopt;
+  const double step = std::abs(dimension.axis.known->step);
+  const double size = step * dimension.index_scale * unit->size;
+  return std::isfinite(size) && size > 0 ? std::optional(size) : std::nullopt;
 }
 
 }  // namespace
@@ -352,6 +375,7 @@ Result<std::vector<PreviewDimension>> DescribeDimensions(const SamplePlan& plan)
     dimension.index_scale =
         static_cast<double>(plan.full_shape[d]) / static_cast<double>(plan.whole.shape[d]);
     if (!dimension.axis.coordinates) continue;
+    dimension.is_rows = IsRows(dimension.axis);
     NDLFS_RETURN_IF_ERROR(AddNames(part, d, dimension));
     if (dimension.axis.role == AxisRole::kTime) {
       dimension.time = model::ParseTimeUnits(dimension.axis.units, dimension.axis.calendar);
@@ -376,6 +400,23 @@ Result<std::string> DescribeIndex(const PreviewDimension& dimension, size_t d) {
   return begin + picture::NumberText(coordinates[0]) +
          (unit.empty() || unit == "1" ? "" : " " + unit);
 }
+
+namespace {
+
+// The length of an axis in metres, if it is one of an image; see Placed::length.
+std::optional<double> LengthOf(const PreviewDimension& dimension, const Placed& placed) {
+  if (const auto size = SizeOf(dimension)) {
+    return *size * static_cast<double>(dimension.indices.count);
+  }
+  const auto unit = LengthUnitOf(dimension.axis.units);
+  const bool is_small = unit && unit->size < 1;
+  if (!placed.has_coordinates || !is_small || dimension.axis.role != AxisRole::kOther) {
+    return std::nullopt;
+  }
+  return placed.span * unit->size;
+}
+
+}  // namespace
 
 Result<Placed> PlaceSamples(const PreviewDimension& dimension, PlaceOn place) {
   NDLFS_TRY(std::vector<double> numbers, ReadUsable(dimension.axis));
@@ -406,6 +447,7 @@ Result<Placed> PlaceSamples(const PreviewDimension& dimension, PlaceOn place) {
   placed.is_reversed = fraction(edges.back()) < fraction(edges.front());
   if (placed.is_reversed) std::ranges::reverse(placed.edges);
   placed.span = std::abs(high - low);
+  placed.length = LengthOf(dimension, placed);
   placed.role = placed.has_coordinates ? dimension.axis.role : AxisRole::kOther;
   const Ticks ticks = is_logarithmic
                           ? PowerTicks(low, high, 8)

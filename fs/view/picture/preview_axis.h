@@ -34,6 +34,7 @@ struct PreviewDimension {
   std::string long_name;
   std::string element;     // the name of the one element that is shown; may be empty
   bool goes_down = false;  // larger coordinates are farther down
+  bool is_rows = false;    // the first element is at the top, whatever its coordinate is
   std::optional<model::TimeScale> time;
 };
 
@@ -52,6 +53,9 @@ struct Placed {
   std::vector<float> edges;     // of the cells, ascending; one more than samples
   bool is_reversed = false;     // the first cell is that of the last sample
   double span = 0;              // of the coordinates
+  // From one end to the other in metres: of images, whose metadata tell the size of a pixel,
+  // and of coordinates in a unit below a metre.
+  std::optional<double> length = {};
   bool has_coordinates = false;
   AxisRole role = AxisRole::kOther;
 };

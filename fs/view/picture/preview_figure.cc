@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "fs/view/base/array_part.h"
@@ -22,6 +23,7 @@ namespace {
 
 using model::Result;
 using picture::CellMap;
+using picture::Colour;
 using picture::Figure;
 using picture::kMapColours;
 using picture::Tick;
@@ -79,7 +81,8 @@ struct SampleMeaning {
   std::string units;
   std::optional<model::TimeScale> time;
   Names names;  // of values
-  // They are numbers of objects or classes, without an order, and too many for names.
+  // They are numbers of objects or classes, without an order. `names` are their numbers, if
+  // they are few.
   bool is_labels = false;
 };
 
@@ -91,6 +94,7 @@ bool AreLabels(const ArrayInput& whole) {
   if (kind != model::Datatype::Kind::kInteger || whole.dtype.time()) return false;
   const auto& attributes = whole.node->attributes();
   if (FindAttribute(attributes, "flag_values") != nullptr) return true;
+  if (TextOf(attributes, "type") == "segmentation") return true;  // of Neuroglancer
   const std::string units = TextOf(attributes, "units");
   if (!units.empty() && units != "1") return false;
   if (whole.group != nullptr && IsOmeLabels(whole.group->node())) return true;
@@ -137,10 +141,35 @@ SampleMeaning MeaningOf(const SamplePlan& plan, const Samples& samples) {
   meaning.names = NamesIn(NamesOf(whole), samples.numbers);
   if (meaning.names.empty() && !meaning.time && plan.y && AreLabels(whole)) {
     meaning.names = NamesOfLabels(samples.numbers);
-    meaning.is_labels = meaning.names.empty();
+    meaning.is_labels = true;
   }
   return meaning;
 }
+
+// The colour of each label, whatever other labels there are: the one that the image lists for
+// it, else one by its number. 0 is where there is no object.
+class LabelColours {
+ public:
+  explicit LabelColours(const ArrayInput& whole) {
+    if (whole.group != nullptr) listed_ = ReadOmeLabelColors(whole.group->node());
+  }
+
+  Colour Of(double label) const {
+    if (const auto found = listed_.find(label); found != listed_.end()) {
+      const OmeLabelColor& listed = found->second;
+      if (listed.is_clear) return picture::kBackgroundInk;
+      return {static_cast<uint8_t>(listed.color >> 16), static_cast<uint8_t>(listed.color >> 8),
+              static_cast<uint8_t>(listed.color)};
+    }
+    if (label == 0 || !std::isfinite(label)) return picture::kBackgroundInk;
+    constexpr auto kCount = static_cast<double>(picture::kLabelColours);
+    const double rest = std::fmod(label - 1, kCount);
+    return picture::LabelColour(static_cast<size_t>(rest < 0 ? rest + kCount : rest));
+  }
+
+ private:
+  std::map<double, OmeLabelColor> listed_;
+};
 
 // The label next to values: their unit, else what they are.
 std::string ValueLabel(const SampleMeaning& meaning, const std::string& factor) {
@@ -184,14 +213,6 @@ uint8_t CellOf(const Names& names, double value) {
   return static_cast<uint8_t>(std::distance(names.begin(), found));
 }
 
-// Neighbouring numbers have different colours; 0 is where there is no object.
-uint8_t CellOfLabel(double value) {
-  if (std::isnan(value)) return CellMap::kMissing;
-  if (value == 0) return CellMap::kBackground;
-  const double rest = std::fmod(value - 1, static_cast<double>(kMostCategories));
-  return static_cast<uint8_t>(rest < 0 ? rest + static_cast<double>(kMostCategories) : rest);
-}
-
 // Sample of a cell along an axis.
 size_t SampleOf(const Placed& placed, size_t cell, size_t count) {
   return placed.is_reversed ? count - 1 - cell : cell;
@@ -212,7 +233,8 @@ double AspectOf(const Placed& x, const Placed& y, const PreviewDimension& of_x,
   const bool is_alike = x.has_coordinates && y.has_coordinates && !of_x.axis.units.empty() &&
                         of_x.axis.units == of_y.axis.units && !of_x.time && !of_y.time;
   if (!is_map && !has_none && !is_alike) return 0;
-  const double aspect = x.span / y.span;
+  const bool has_lengths = has_none && x.length && y.length;
+  const double aspect = has_lengths ? *x.length / *y.length : x.span / y.span;
   return aspect >= 1 / kMost && aspect <= kMost ? aspect : 0;
 }
 
@@ -227,10 +249,16 @@ bool HasFinite(const Samples& samples) {
   return std::ranges::any_of(samples.numbers, [](double v) { return std::isfinite(v); });
 }
 
-void AddBar(const SampleMeaning& meaning, const ColourRange& range, Figure& figure) {
+void AddBar(const SampleMeaning& meaning, const LabelColours& colours, const ColourRange& range,
+            Figure& figure) {
   picture::ColourBar bar;
   if (!meaning.names.empty()) {
-    for (const auto& [value, name] : meaning.names) bar.categories.push_back(name);
+    for (const auto& [value, name] : meaning.names) {
+      bar.category_colours.push_back(meaning.is_labels
+                                         ? colours.Of(value)
+                                         : picture::CategoryColour(bar.categories.size()));
+      bar.categories.push_back(name);
+    }
   } else {
     auto ticks = ValueTicks(meaning, range.low, range.high, range.is_logarithmic);
     bar.label = ValueLabel(meaning, ticks.factor);
@@ -247,7 +275,9 @@ CellMap MakeMap(const SamplePlan& plan, const SampleMeaning& meaning, const Plac
   map.x_edges = x.edges;
   map.y_edges = y.edges;
   map.colours = range.colours;
-  map.is_categorical = !meaning.names.empty() || meaning.is_labels;
+  for (size_t i = 0; i < meaning.names.size(); ++i) {
+    map.palette.push_back(picture::CategoryColour(i));
+  }
   const size_t columns = plan.columns();
   const size_t rows = plan.rows();
   map.cells.reserve(rows * columns);
@@ -255,9 +285,8 @@ CellMap MakeMap(const SamplePlan& plan, const SampleMeaning& meaning, const Plac
     for (size_t column = 0; column < columns; ++column) {
       const size_t i = SampleOf(y, row, rows) * columns + SampleOf(x, column, columns);
       const double value = samples.numbers[i];
-      uint8_t cell = meaning.is_labels    ? CellOfLabel(value)
-                     : map.is_categorical ? CellOf(meaning.names, value)
-                                          : CellOf(range, value);
+      uint8_t cell =
+          meaning.names.empty() ? CellOf(range, value) : CellOf(meaning.names, value);
       if (IsBroken(samples, i)) cell = CellMap::kBroken;
       map.cells.push_back(cell);
     }
@@ -265,12 +294,10 @@ CellMap MakeMap(const SamplePlan& plan, const SampleMeaning& meaning, const Plac
   return map;
 }
 
-uint8_t OverWhite(double number, double alpha) {
-  return static_cast<uint8_t>(std::lround(255 + (number - 255) * alpha / 255));
-}
-
+// A photo of samples whose colours `colour_of` tells.
+template <typename ColourOf>
 picture::Photo MakePhoto(const SamplePlan& plan, const Placed& x, const Placed& y,
-                         const Samples& samples) {
+                         const Samples& samples, const ColourOf& colour_of) {
   picture::Photo photo;
   photo.columns = static_cast<uint32_t>(plan.columns());
   photo.rows = static_cast<uint32_t>(plan.rows());
@@ -279,17 +306,96 @@ picture::Photo MakePhoto(const SamplePlan& plan, const Placed& x, const Placed& 
     for (size_t column = 0; column < columns; ++column) {
       const size_t i = SampleOf(y, row, photo.rows) * columns + SampleOf(x, column, columns);
       photo.broken.push_back(IsBroken(samples, i));
-      if (photo.broken.back()) {
-        photo.pixels.push_back(picture::kWhite);
-        continue;
-      }
-      const double* at = &samples.numbers[i * plan.channels];
-      const double alpha = plan.channels == 4 ? at[3] : 255;
-      photo.pixels.push_back(
-          {OverWhite(at[0], alpha), OverWhite(at[1], alpha), OverWhite(at[2], alpha)});
+      photo.pixels.push_back(photo.broken.back() ? picture::kWhite : colour_of(i));
     }
   }
   return photo;
+}
+
+uint8_t OverWhite(double number, double alpha) {
+  return static_cast<uint8_t>(std::lround(255 + (number - 255) * alpha / 255));
+}
+
+// Pixels that the array has in their colours.
+picture::Photo MakeColourPhoto(const SamplePlan& plan, const Placed& x, const Placed& y,
+                               const Samples& samples) {
+  return MakePhoto(plan, x, y, samples, [&](size_t i) -> Colour {
+    const double* at = &samples.numbers[i * plan.channels];
+    const double alpha = plan.channels == 4 ? at[3] : 255;
+    return {OverWhite(at[0], alpha), OverWhite(at[1], alpha), OverWhite(at[2], alpha)};
+  });
+}
+
+// Labels as a map with a palette; as a photo, if they have too many colours for one.
+void AddLabels(const SamplePlan& plan, const LabelColours& colours, const Placed& x,
+               const Placed& y, const Samples& samples, Figure& figure) {
+  constexpr size_t kMostColours = 240;
+  CellMap map;
+  map.x_edges = x.edges;
+  map.y_edges = y.edges;
+  std::map<std::array<uint8_t, 3>, uint8_t> numbers;  // of colours in the palette
+  std::unordered_map<double, uint8_t> cells;          // of labels
+  const auto cell_of = [&](double label) -> std::optional<uint8_t> {
+    if (std::isnan(label)) return CellMap::kMissing;
+    if (const auto found = cells.find(label); found != cells.end()) return found->second;
+    const Colour colour = colours.Of(label);
+    if (colour == picture::kBackgroundInk) return CellMap::kBackground;
+    const auto number = static_cast<uint8_t>(map.palette.size());
+    const auto [entry, is_new] =
+        numbers.try_emplace({colour.red, colour.green, colour.blue}, number);
+    if (is_new && map.palette.size() == kMostColours) return std::nullopt;
+    if (is_new) map.palette.push_back(colour);
+    cells.emplace(label, entry->second);
+    return entry->second;
+  };
+  for (size_t row = 0; row < plan.rows(); ++row) {
+    for (size_t column = 0; column < plan.columns(); ++column) {
+      const size_t i =
+          SampleOf(y, row, plan.rows()) * plan.columns() + SampleOf(x, column, plan.columns());
+      const auto cell = cell_of(samples.numbers[i]);
+      if (!cell) {
+        figure.content = MakePhoto(plan, x, y, samples, [&](size_t k) {
+          return std::isnan(samples.numbers[k]) ? picture::kMissingGrey
+                                                : colours.Of(samples.numbers[k]);
+        });
+        return;
+      }
+      map.cells.push_back(IsBroken(samples, i) ? CellMap::kBroken : *cell);
+    }
+  }
+  figure.content = std::move(map);
+}
+
+// Channels of an image in one picture, and their names in their colours.
+void AddMix(const SamplePlan& plan, const Placed& x, const Placed& y, const Samples& samples,
+            Figure& figure) {
+  const std::vector<Colour> colours = MixColours(plan.mix, samples.layers);
+  const bool is_missing = std::ranges::all_of(samples.layers, [](const auto& layer) {
+    return std::ranges::all_of(layer, [](double v) { return std::isnan(v); });
+  });
+  figure.has_missing = is_missing;
+  figure.content = MakePhoto(plan, x, y, samples, [&](size_t i) { return colours[i]; });
+  picture::ColourBar bar;
+  for (size_t k = plan.mix.channels.size(); k-- > 0;) {  // the first one on top
+    bar.categories.push_back(plan.mix.channels[k].label);
+    bar.category_colours.push_back(plan.mix.channels[k].colour);
+  }
+  figure.bar = std::move(bar);
+}
+
+// The range of one channel is its window, if the image has one.
+ColourRange RangeOf(const SamplePlan& plan, const Samples& samples) {
+  ColourRange range = ChooseRange(samples.numbers);
+  const std::optional<OmeWindow> window =
+      plan.mix.channels.empty() ? std::nullopt : plan.mix.channels.front().window;
+  if (!window || !HasFinite(samples)) return range;
+  range = {.low = window->start, .high = window->end};
+  for (const double value : samples.numbers) {
+    if (!std::isfinite(value)) continue;
+    range.goes_below = range.goes_below || value < range.low;
+    range.goes_above = range.goes_above || value > range.high;
+  }
+  return range;
 }
 
 Result<void> AddMap(const SamplePlan& plan, const std::vector<PreviewDimension>& dimensions,
@@ -301,14 +407,25 @@ Result<void> AddMap(const SamplePlan& plan, const std::vector<PreviewDimension>&
   figure.x = x.axis;
   figure.y = y.axis;
   figure.aspect = AspectOf(x, y, of_x, of_y);
+  if (x.length) figure.scale = picture::ChooseScaleBar(*x.length);
+  if (plan.mix.is_mixed()) {
+    AddMix(plan, x, y, samples, figure);
+    return {};
+  }
   if (plan.channels > 1) {
-    figure.content = MakePhoto(plan, x, y, samples);
+    figure.content = MakeColourPhoto(plan, x, y, samples);
     return {};
   }
   figure.has_missing = HasMissing(samples);
-  const ColourRange range = ChooseRange(samples.numbers);
-  figure.content = MakeMap(plan, meaning, x, y, range, samples);
-  if (HasFinite(samples) && !meaning.is_labels) AddBar(meaning, range, figure);
+  const LabelColours colours(plan.whole);
+  const ColourRange range = RangeOf(plan, samples);
+  if (meaning.is_labels) {
+    AddLabels(plan, colours, x, y, samples, figure);
+  } else {
+    figure.content = MakeMap(plan, meaning, x, y, range, samples);
+  }
+  const bool has_bar = !meaning.is_labels || !meaning.names.empty();
+  if (HasFinite(samples) && has_bar) AddBar(meaning, colours, range, figure);
   return {};
 }
 
@@ -428,7 +545,8 @@ Result<std::string> Subtitle(const SamplePlan& plan,
   std::vector<std::string> parts;
   if (meaning.name != meaning.title && !meaning.name.empty()) parts.push_back(meaning.name);
   for (size_t d = 0; d < dimensions.size(); ++d) {
-    const bool is_colours = plan.channels > 1 && d + 1 == dimensions.size();
+    const bool is_colours = (plan.channels > 1 && d + 1 == dimensions.size()) ||
+                            (plan.mix.is_mixed() && d == plan.mix.dimension);
     if (d == plan.x || d == plan.y || is_colours) continue;
     if (dimensions[d].extent == 1 && !dimensions[d].axis.coordinates) continue;
     NDLFS_TRY(std::string index, DescribeIndex(dimensions[d], d));
@@ -442,11 +560,14 @@ Result<std::string> Subtitle(const SamplePlan& plan,
   if (plan.is_coarse || plan.is_window) {
     parts.push_back("only the elements " + RangesText(plan));
   }
-  if (meaning.is_labels) {
+  if (plan.mix.channels.size() < plan.mix.all && plan.mix.is_mixed()) {
+    parts.push_back(fmt::format("{} of {} channels", plan.mix.channels.size(), plan.mix.all));
+  }
+  if (meaning.is_labels && meaning.names.empty()) {
     const std::set<double> labels(samples.numbers.begin(), samples.numbers.end());
     parts.push_back(fmt::format("{} labels are shown", labels.size() - labels.count(0)));
   }
-  if (plan.x && plan.channels == 1 && !HasFinite(samples))
+  if (plan.x && plan.channels == 1 && !plan.mix.is_mixed() && !HasFinite(samples))
     parts.emplace_back("all values are missing");
   return fmt::format("{}", fmt::join(parts, "  \u00b7  "));
 }

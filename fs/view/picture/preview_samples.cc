@@ -320,15 +320,43 @@ SamplePlan PlanSamples(const ArrayInput& whole, const SampleLimits& limits) {
   return plan;
 }
 
+namespace {
+
+// The plan with the channels of an image: each has its share of what may be decoded.
+SamplePlan PlanChannels(const ArrayInput& level, SampleLimits limits) {
+  SamplePlan plan = PlanSamples(level, limits);
+  ChannelMix mix = ChooseChannels(level);
+  const bool has_no_mix = mix.channels.empty() || plan.channels > 1 || !plan.y ||
+                          plan.x == mix.dimension || plan.y == mix.dimension;
+  if (has_no_mix) return plan;
+  if (mix.is_mixed()) {
+    const uint64_t count = mix.channels.size();
+    limits.chunks = std::max(std::min(kFewestSpread, limits.chunks), limits.chunks / count);
+    limits.bytes /= count;
+    limits.deflated_bytes /= count;
+    limits.slowest_bytes /= count;
+    plan = PlanSamples(level, limits);
+  }
+  plan.selection[mix.dimension].begin = mix.channels.front().index;
+  plan.mix = std::move(mix);
+  return plan;
+}
+
+}  // namespace
+
 Result<SamplePlan> PlanPicture(const ArrayInput& input, PictureEffort effort) {
   constexpr uint64_t kEnoughColumns = 700;
   constexpr uint64_t kEnoughRows = 500;
   constexpr uint64_t kPart = 4;
+  constexpr uint64_t kPartOfField = 16;  // of what a thumbnail may decode
   SampleLimits limits;
-  const uint64_t part = effort == PictureEffort::kThumbnail ? kPart : 1;
-  for (uint64_t* limit : {&limits.columns, &limits.rows, &limits.points, &limits.chunks,
-                          &limits.bytes, &limits.deflated_bytes, &limits.slowest_bytes}) {
+  const uint64_t part = effort == PictureEffort::kPreview ? 1 : kPart;
+  const uint64_t cost = effort == PictureEffort::kField ? kPartOfField : 1;
+  for (uint64_t* limit : {&limits.columns, &limits.rows, &limits.points, &limits.chunks}) {
     *limit /= part;
+  }
+  for (uint64_t* limit : {&limits.bytes, &limits.deflated_bytes, &limits.slowest_bytes}) {
+    *limit /= part * cost;
   }
   NDLFS_TRY(ArrayInput level, FindOmeLevel(input, kEnoughColumns / part, kEnoughRows / part));
   // Names and attributes are those of the array.
@@ -337,7 +365,7 @@ Result<SamplePlan> PlanPicture(const ArrayInput& input, PictureEffort effort) {
     node->source = level.node->source;
     level.node = std::move(node);
   }
-  SamplePlan plan = PlanSamples(level, limits);
+  SamplePlan plan = PlanChannels(level, limits);
   plan.full_shape = input.shape;
   return plan;
 }
@@ -353,7 +381,53 @@ ArrayInput AsValues(ArrayInput input) {
   return values ? *std::move(values) : input;
 }
 
+namespace {
+
+// One channel after the other. A sample is broken if it is in one of them.
+Result<Samples> ReadLayers(const SamplePlan& plan, cache::Prefetcher* prefetcher) {
+  Samples all;
+  std::optional<model::Error> failure;
+  for (const MixedChannel& channel : plan.mix.channels) {
+    SamplePlan one = plan;
+    one.mix = {};
+    one.selection[plan.mix.dimension].begin = channel.index;
+    auto samples = ReadSamples(one, prefetcher);
+    if (!samples && samples.error().is_transient()) {
+      return model::Propagate(std::move(samples).error());
+    }
+    if (!samples) {  // no chunk of it can be read
+      if (!failure) failure = std::move(samples).error();
+      all.layers.emplace_back();
+      continue;
+    }
+    all.chunks += samples->chunks;
+    all.broken_chunks += samples->broken_chunks;
+    if (all.first_problem.empty()) all.first_problem = samples->first_problem;
+    all.is_broken.resize(std::max(all.is_broken.size(), samples->is_broken.size()));
+    for (size_t i = 0; i < samples->is_broken.size(); ++i) {
+      if (samples->is_broken[i]) all.is_broken[i] = true;
+    }
+    all.layers.push_back(std::move(samples->numbers));
+  }
+  if (all.chunks == 0) return model::Propagate(*std::move(failure));
+  if (failure) {
+    // The others are shown; that light is missing must be seen.
+    if (all.first_problem.empty()) all.first_problem = failure->message();
+    const uint64_t chunks = BlocksOf(plan).size();
+    for (auto& layer : all.layers) {
+      if (!layer.empty()) continue;
+      layer.assign(plan.rows() * plan.columns(), kMissing);
+      all.chunks += chunks;
+      all.broken_chunks += chunks;
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
 Result<Samples> ReadSamples(const SamplePlan& plan, cache::Prefetcher* prefetcher) {
+  if (plan.mix.is_mixed()) return ReadLayers(plan, prefetcher);
   Samples samples;
   samples.numbers.assign(plan.rows() * plan.columns() * plan.channels, kMissing);
   const std::vector<SampleBlock> blocks = BlocksOf(plan);

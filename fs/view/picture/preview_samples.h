@@ -12,6 +12,7 @@
 #include "cache/prefetcher.h"
 #include "fs/view/base/view_input.h"
 #include "fs/view/elements/selection.h"
+#include "fs/view/picture/preview_mix.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
@@ -43,6 +44,9 @@ struct SamplePlan {
   // because there are too many chunks.
   bool is_coarse = false;
   bool is_window = false;  // elements at the ends of an axis are left out
+  // The channels of an image that are shown, each as `selection` with another index of
+  // mix.dimension, which is neither `x` nor `y`.
+  ChannelMix mix = {};
 
   uint64_t columns() const { return x ? selection[*x].count : 1; }
   uint64_t rows() const { return y ? selection[*y].count : 1; }
@@ -58,6 +62,8 @@ ArrayInput AsValues(ArrayInput input);
 // Row after row, as many in each as the plan has columns times channels.
 struct Samples {
   std::vector<double> numbers;  // NaN is missing
+  // If the plan mixes channels: the numbers of each of them. Then `numbers` is empty.
+  std::vector<std::vector<double>> layers = {};
   std::vector<bool> is_broken;  // for each pixel: it could not be read. Empty if all could.
   uint64_t broken_chunks = 0;
   uint64_t chunks = 0;
@@ -67,6 +73,7 @@ struct Samples {
 enum class PictureEffort : uint8_t {
   kPreview,
   kThumbnail,  // a quarter of the elements along an axis, and fewer chunks
+  kField,      // the same with much fewer: one of many in a plate
 };
 
 // The same for a level of an OME image: shows the smallest level that a picture needs. Loads

@@ -20,6 +20,7 @@
 #include "fs/view/picture/preview_figure.h"
 #include "fs/view/picture/preview_samples.h"
 #include "fs/view/picture/views.h"
+#include "fs/view/place/ome_plate.h"
 #include "model/mutex.h"
 #include "model/reserved_names.h"
 
@@ -38,6 +39,8 @@ struct PictureKind {
 
 constexpr PictureKind kWholeFigure = {&picture::FigureFileSize, &picture::EncodeFigure,
                                       PictureEffort::kPreview};
+constexpr PictureKind kFieldAlone = {&picture::ThumbnailFileSize, &picture::EncodeThumbnail,
+                                     PictureEffort::kField};
 constexpr PictureKind kFigureAlone = {&picture::ThumbnailFileSize, &picture::EncodeThumbnail,
                                       PictureEffort::kThumbnail};
 
@@ -166,7 +169,32 @@ Result<ViewNode> MakePicture(const ArrayInput& input) {
                                              SizeOfPicture<kKind>(input));
 }
 
+// The picture of the image that stands for a group.
+template <const PictureKind& kKind>
+Result<ViewNode> MakeGroupPicture(const GroupInput& group) {
+  NDLFS_TRY(const ArrayInput input, LoadOmePicture(group));
+  if (!HasPicture(input)) return model::Unsupported("no picture of such elements");
+  return MakePicture<kKind>(input);
+}
+
+bool HasGroupPicture(const GroupInput& group) { return HasOmePicture(group.node()); }
+bool IsNeverListedForGroups(const GroupInput& /*group*/) { return false; }
+
 }  // namespace
+
+const GroupViewKind kGroupPreviewView = {
+    .file_name = model::kPreviewFileName,
+    .applies_to = &HasGroupPicture,
+    .is_listed = &IsNeverListedForGroups,
+    .make = &MakeGroupPicture<kWholeFigure>,
+};
+
+const GroupViewKind kGroupThumbnailView = {
+    .file_name = model::kThumbnailFileName,
+    .applies_to = &HasGroupPicture,
+    .is_listed = &IsNeverListedForGroups,
+    .make = &MakeGroupPicture<kFieldAlone>,
+};
 
 const ArrayViewKind kPreviewView = {
     .file_name = model::kPreviewFileName,

@@ -78,29 +78,6 @@ void ApplyTransformations(const Json& transformations, std::vector<OmeAxis>& axe
   }
 }
 
-std::vector<OmeAxis> AxesOfDataset(const Json& image, const Json& dataset, size_t rank) {
-  std::vector<OmeAxis> axes(rank);
-  const std::vector<std::string> names = ReadOmeAxisNames(image, rank);
-  const Json& described = OmeMember(image, "axes");
-  constexpr std::string_view kOldest = "tczyx";  // those of version 0.2 and before
-  for (size_t d = 0; d < rank; ++d) {
-    if (d < names.size()) axes[d].name = names[d];
-    if (described.is_null() && rank == kOldest.size()) axes[d].name = kOldest.substr(d, 1);
-    if (d >= names.size() || !described[d].is_object()) continue;
-    axes[d].type = OmeText(OmeMember(described[d], "type"));
-    axes[d].unit = OmeText(OmeMember(described[d], "unit"));
-  }
-  ApplyTransformations(OmeMember(dataset, "coordinateTransformations"), axes);
-  ApplyTransformations(OmeMember(image, "coordinateTransformations"), axes);
-  for (OmeAxis& axis : axes) {
-    const bool is_place = axis.type == "space" || axis.type == "time" ||
-                          (axis.type.empty() && axis.name != "c" && !axis.name.empty());
-    axis.is_known = axis.is_known && is_place && std::isfinite(axis.scale) && axis.scale != 0 &&
-                    std::isfinite(axis.offset);
-  }
-  return axes;
-}
-
 // --- Headers of other formats, whose fields are attributes of a store
 
 bool FillThree(const std::vector<double>& numbers, std::array<double, 3>& out) {
@@ -264,9 +241,8 @@ Result<std::optional<ImageSpace>> FindNiftiZarr(const ArrayInput& shown,
   NDLFS_TRY(const bool has_header, FindHeader(*level->group, space));
   if (!has_header) return std::nullopt;
   const size_t rank = whole.shape.size();
-  const auto here = AxesOfDataset(level->image, *level->dataset, rank);
-  const auto full =
-      AxesOfDataset(level->image, OmeMember(level->image, "datasets").front(), rank);
+  const auto here = OmeAxesOf(level->image, *level->dataset, rank);
+  const auto full = OmeAxesOf(level->image, OmeMember(level->image, "datasets").front(), rank);
   space.is_whole = !shown.part;
   constexpr std::string_view kAxes = "xyz";
   for (size_t n = 0; n < kAxes.size(); ++n) {
@@ -286,10 +262,33 @@ Result<std::optional<ImageSpace>> FindNiftiZarr(const ArrayInput& shown,
 
 }  // namespace
 
+std::vector<OmeAxis> OmeAxesOf(const Json& image, const Json& dataset, size_t rank) {
+  std::vector<OmeAxis> axes(rank);
+  const std::vector<std::string> names = ReadOmeAxisNames(image, rank);
+  const Json& described = OmeMember(image, "axes");
+  constexpr std::string_view kOldest = "tczyx";  // those of version 0.2 and before
+  for (size_t d = 0; d < rank; ++d) {
+    if (d < names.size()) axes[d].name = names[d];
+    if (described.is_null() && rank == kOldest.size()) axes[d].name = kOldest.substr(d, 1);
+    if (d >= names.size() || !described[d].is_object()) continue;
+    axes[d].type = OmeText(OmeMember(described[d], "type"));
+    axes[d].unit = OmeText(OmeMember(described[d], "unit"));
+  }
+  ApplyTransformations(OmeMember(dataset, "coordinateTransformations"), axes);
+  ApplyTransformations(OmeMember(image, "coordinateTransformations"), axes);
+  for (OmeAxis& axis : axes) {
+    const bool is_place = axis.type == "space" || axis.type == "time" ||
+                          (axis.type.empty() && axis.name != "c" && !axis.name.empty());
+    axis.is_known = axis.is_known && is_place && std::isfinite(axis.scale) && axis.scale != 0 &&
+                    std::isfinite(axis.offset);
+  }
+  return axes;
+}
+
 std::vector<OmeAxis> FindOmeAxes(const ArrayInput& array) {
   const auto level = FindLevel(array);
   if (!level) return {};
-  return AxesOfDataset(level->image, *level->dataset, array.shape.size());
+  return OmeAxesOf(level->image, *level->dataset, array.shape.size());
 }
 
 Result<std::string> ImageSpace::ReadBytes(uint64_t most) const {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/json.h"
 #include "backends/format/foreign/nifti_place.h"
 #include "fs/view/base/view_input.h"
 #include "fs/view/elements/element_source.h"
@@ -32,6 +33,10 @@ struct OmeAxis {
   double offset = 0;
   bool is_known = false;  // the image has a scale, and the axis is of space or time
 };
+
+// The axes of a dataset of an image (FindOmeImage()), which has `rank` dimensions.
+std::vector<OmeAxis> OmeAxesOf(const backends::Json& image, const backends::Json& dataset,
+                               size_t rank);
 
 // The axes of `array`, which is whole and a level of an image: one for each of its dimensions.
 // Empty if it is no level. Reads nothing but attributes of groups.

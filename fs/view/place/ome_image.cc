@@ -2,9 +2,11 @@
 #include "fs/view/place/ome_image.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
+#include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
 #include "model/number_text.h"
 #include "model/path_name.h"
@@ -18,24 +20,97 @@ using model::Result;
 // More text would be no description of an image.
 constexpr size_t kMostText = size_t{4} << 20;
 
-std::optional<Json> ParseAttribute(const backends::Node& group, std::string_view name) {
+const std::string* TextOfAttribute(const backends::Node& group, std::string_view name) {
   const auto* attribute = FindAttribute(group.attributes(), name);
-  const std::string* text = attribute == nullptr ? nullptr : attribute->value.text();
-  if (text == nullptr || text->size() > kMostText) return std::nullopt;
-  auto json = backends::ParseJson(*text);
-  return json ? std::optional(*std::move(json)) : std::nullopt;
+  return attribute == nullptr ? nullptr : attribute->value.text();
 }
 
-// The attribute `name`, which is in `ome` since 0.5.
+Result<Json> ParseText(const std::string& text) {
+  if (text.size() > kMostText) {
+    return model::Limit("it has {} bytes, and at most {} are read", text.size(), kMostText);
+  }
+  return backends::ParseJson(text);
+}
+
 std::optional<Json> ParseOmeAttribute(const backends::Node& group, const char* name) {
-  if (const auto ome = ParseAttribute(group, "ome")) return OmeMember(*ome, name);
-  return ParseAttribute(group, name);
+  auto found = FindOmeAttribute(group, name);
+  return found && *found ? std::optional(*std::move(*found)) : std::nullopt;
 }
 
-// "FF8000"; nullopt for all other text.
+// "FF8000", also with a number sign in front; nullopt for all other text.
 std::optional<uint32_t> ParseColor(std::string_view text) {
   constexpr size_t kDigits = 6;
+  if (text.starts_with('#')) text.remove_prefix(1);
   return text.size() == kDigits ? model::ParseNumber<uint32_t>(text, 16) : std::nullopt;
+}
+
+// The values that are shown as nothing and as all of the colour; nullopt if they are no range.
+std::optional<OmeWindow> WindowOf(const Json& json) {
+  const Json& start = OmeMember(json, "start");
+  const Json& end = OmeMember(json, "end");
+  if (!start.is_number() || !end.is_number()) return std::nullopt;
+  const OmeWindow window{start.get<double>(), end.get<double>()};
+  const bool is_range = std::isfinite(window.start) && std::isfinite(window.end) &&
+                        window.start < window.end && std::isfinite(window.end - window.start);
+  return is_range ? std::optional(window) : std::nullopt;
+}
+
+bool IsTrue(const Json& json) { return json.is_boolean() && json.get<bool>(); }
+bool IsFalse(const Json& json) { return json.is_boolean() && !json.get<bool>(); }
+
+// The channels of a file of OME-TIFF, by the attributes of its array.
+std::vector<OmeChannel> ChannelsOfTiff(const backends::Node& array, size_t count) {
+  std::vector<OmeChannel> channels(count);
+  const auto texts = [&](std::string_view name) {
+    std::vector<std::string> found;
+    const auto* attribute = FindAttribute(array.attributes(), name);
+    const auto* list = attribute == nullptr ? nullptr : attribute->value.list();
+    if (list == nullptr || list->size() != count) return found;
+    for (const model::Value& value : *list) {
+      found.push_back(value.text() == nullptr ? std::string() : *value.text());
+    }
+    return found;
+  };
+  const std::vector<std::string> labels = texts("channel_names");
+  const std::vector<std::string> colors = texts("channel_colors");
+  if (labels.empty() && colors.empty()) return {};
+  for (size_t i = 0; i < count; ++i) {
+    if (!labels.empty()) channels[i].label = labels[i];
+    if (!colors.empty()) channels[i].color = ParseColor(colors[i]);
+  }
+  return channels;
+}
+
+// Bands of a TIFF file that are stored one after the other and are red, green and blue. The
+// others are not shown.
+std::vector<OmeChannel> ChannelsOfBands(const ArrayInput& array, size_t count) {
+  constexpr size_t kColours = 3;
+  const bool is_colour = TextOf(array.node->attributes(), "PhotometricInterpretation") == "RGB";
+  const bool is_byte = array.dtype == model::Datatype::Integer(1, false);
+  if (!is_colour || !is_byte || count < kColours) return {};
+  std::vector<OmeChannel> channels(count);
+  for (size_t i = 0; i < count; ++i) {
+    channels[i].is_active = i < kColours;
+    if (i < kColours) channels[i].color = 0xFF0000U >> (8 * i);
+    channels[i].window = OmeWindow{0, 255};
+  }
+  channels[0].label = "red";
+  channels[1].label = "green";
+  channels[2].label = "blue";
+  return channels;
+}
+
+// Red, green, blue and how opaque it is, each from 0 to 255; nullopt for other values.
+std::optional<OmeLabelColor> LabelColorOf(const Json& rgba) {
+  constexpr size_t kParts = 4;
+  if (!rgba.is_array() || rgba.size() != kParts) return std::nullopt;
+  uint32_t color = 0;
+  for (const Json& part : rgba) {
+    const auto number = backends::JsonToSize(part);
+    if (!number || *number > 255) return std::nullopt;
+    color = color << 8 | static_cast<uint32_t>(*number);
+  }
+  return OmeLabelColor{color >> 8, (color & 255) == 0};
 }
 
 // The names of the levels after `name`; empty where it is none.
@@ -146,6 +221,21 @@ std::string OmeText(const Json& json) {
   return json.is_string() ? json.get<std::string>() : std::string();
 }
 
+std::optional<Result<Json>> FindOmeAttribute(const backends::Node& group, const char* name) {
+  if (const std::string* text = TextOfAttribute(group, "ome")) {
+    auto ome = ParseText(*text);
+    if (!ome && text->find('"' + std::string(name) + '"') != text->npos) {
+      return model::Propagate(std::move(ome).error());
+    }
+    if (ome && ome->is_object()) {
+      const Json& member = OmeMember(*ome, name);
+      return member.is_null() ? std::nullopt : std::optional<Result<Json>>(member);
+    }
+  }
+  const std::string* text = TextOfAttribute(group, name);
+  return text == nullptr ? std::nullopt : std::optional(ParseText(*text));
+}
+
 std::optional<Json> FindOmeImage(const backends::Node& group) {
   const auto multiscales = ParseOmeAttribute(group, "multiscales");
   if (!multiscales || !multiscales->is_array() || multiscales->empty()) return std::nullopt;
@@ -174,21 +264,66 @@ std::vector<OmeChannel> ReadOmeChannels(const backends::Node& group, size_t coun
   std::vector<OmeChannel> channels;
   for (const Json& channel : json) {
     channels.push_back({.label = OmeText(OmeMember(channel, "label")),
-                        .color = ParseColor(OmeText(OmeMember(channel, "color")))});
+                        .color = ParseColor(OmeText(OmeMember(channel, "color"))),
+                        .window = WindowOf(OmeMember(channel, "window")),
+                        .is_active = !IsFalse(OmeMember(channel, "active")),
+                        .is_inverted = IsTrue(OmeMember(channel, "inverted"))});
   }
   return channels;
 }
 
+OmeChannels FindOmeChannels(const ArrayInput& array) {
+  const size_t rank = array.shape.size();
+  const backends::Node* group = array.group == nullptr ? nullptr : &array.group->node();
+  const auto image = group == nullptr ? std::nullopt : FindOmeImage(*group);
+  OmeChannels found;
+  const std::vector<std::string> names =
+      image ? ReadOmeAxisNames(*image, rank) : std::vector<std::string>();
+  for (size_t d = 0; d < rank; ++d) {
+    const bool is_oldest = image && OmeMember(*image, "axes").is_null() && rank == 5 && d == 1;
+    const std::string name = d < names.size() ? names[d] : DimensionName(array, d);
+    if (name == "band" && !image) {
+      found.dimension = d;
+      found.channels = ChannelsOfBands(array, array.shape[d]);
+    }
+    if (name != "c" && !is_oldest) continue;
+    found.dimension = d;
+    found.channels = image ? ReadOmeChannels(*group, array.shape[d])
+                           : ChannelsOfTiff(*array.node, array.shape[d]);
+  }
+  if (image) {
+    const auto omero = ParseOmeAttribute(*group, "omero");
+    const Json& defaults = omero ? OmeMember(*omero, "rdefs") : OmeMember({}, "");
+    found.is_grey = OmeText(OmeMember(defaults, "model")) == "greyscale";
+  }
+  return found;
+}
+
 bool IsOmeLabels(const backends::Node& group) {
-  if (FindAttribute(group.attributes(), "image-label") != nullptr) return true;
-  const auto ome = ParseAttribute(group, "ome");
-  return ome && OmeMember(*ome, "image-label").is_object();
+  return FindOmeAttribute(group, "image-label").has_value();
+}
+
+std::map<double, OmeLabelColor> ReadOmeLabelColors(const backends::Node& group) {
+  constexpr size_t kMostColors = 65'536;
+  std::map<double, OmeLabelColor> colors;
+  const auto labels = ParseOmeAttribute(group, "image-label");
+  const Json& list = labels ? OmeMember(*labels, "colors") : OmeMember({}, "");
+  if (!list.is_array()) return colors;
+  for (const Json& one : list) {
+    if (colors.size() == kMostColors) break;
+    const Json& value = OmeMember(one, "label-value");
+    const auto color = LabelColorOf(OmeMember(one, "rgba"));
+    if (value.is_number() && color) colors.emplace(value.get<double>(), *color);
+  }
+  return colors;
 }
 
 std::string TellingName(const ArrayInput& array) {
   std::string name = array.node->array().name;
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (array.group == nullptr || name.empty() || !std::ranges::all_of(name, is_digit)) {
+  // "10_10_40" is a resolution of Neuroglancer.
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || c == '_'; };
+  if (array.group == nullptr || name.empty() || name.starts_with('_') ||
+      !std::ranges::all_of(name, is_digit)) {
     return name;
   }
   const auto image = FindOmeImage(array.group->node());

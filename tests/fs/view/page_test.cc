@@ -211,6 +211,53 @@ TEST_F(PageTest, LevelsOfAnImageHaveTheSizeOfTheirElements) {
   EXPECT_THAT(GroupPage("/j"), Not(HasSubstr("<h2>Image")));
 }
 
+TEST_F(PageTest, APlateIsATableOfItsWells) {
+  AddText(store_->AddGroup("/"), "plate", R"({"name": "<b>", "rows": [{"name": "A"},
+      {"name": "B"}], "columns": [{"name": "1"}, {"name": "2"}, {"name": "3"}], "wells": [
+      {"path": "A/1", "rowIndex": 0, "columnIndex": 0}, {"path": "B/2", "rowIndex": 1,
+      "columnIndex": 1}, {"path": "A/3", "rowIndex": 0, "columnIndex": 2},
+      {"path": "C/1", "rowIndex": 2, "columnIndex": 0}]})");
+  for (const char* path : {"/A", "/A/1", "/B", "/B/2"}) store_->AddGroup(path);
+  const std::string page = GroupPage();
+  EXPECT_THAT(page, HasSubstr("<h2>Plate</h2>\n<p>&lt;b&gt;</p>"));
+  EXPECT_THAT(page, HasSubstr("2 rows, 3 columns, 3 wells."));
+  EXPECT_THAT(page, HasSubstr("1 well is not in the store"));
+  EXPECT_THAT(page, HasSubstr("1 well is left out, because"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">A</th><td><a href=\"A/1/index.html\""));
+  EXPECT_THAT(page,
+              HasSubstr("<th scope=\"row\">B</th><td></td><td><a href=\"B/2/index.html\""));
+  EXPECT_THAT(page, HasSubstr("title=\"A/3\">\u2013</td></tr>"));
+}
+
+TEST_F(PageTest, PicturesOfWellsAreBounded) {
+  std::string rows, columns, wells;
+  for (int i = 0; i < 40; ++i) {
+    rows += fmt::format(R"({{"name": "r{}"}},)", i);
+    columns += fmt::format(R"({{"name": "c{}"}},)", i);
+    for (int k = 0; k < 40; ++k) wells += fmt::format(R"({{"path": "r{}/c{}"}},)", i, k);
+  }
+  for (std::string* text : {&rows, &columns, &wells}) text->pop_back();
+  AddText(store_->AddGroup("/p"), "plate",
+          R"({"rows": [)" + rows + R"(], "columns": [)" + columns + R"(], "wells": [)" + wells +
+              "]}");
+  for (int i = 0; i < 40; ++i) {
+    store_->AddGroup(fmt::format("/p/r{}", i));
+    for (int k = 0; k < 40; ++k) store_->AddGroup(fmt::format("/p/r{}/c{}", i, k));
+  }
+  const std::string page = GroupPage("/p");
+  size_t pictures = 0;
+  for (size_t at = 0; (at = page.find("<img", at)) != page.npos; ++at) ++pictures;
+  const bool has_pictures =
+      GroupViews()
+          .Find(*MakeGroupInput(store_, "/p", cache_).value(), "index.html")
+          .has_value() &&
+      pictures > 0;
+  if (!has_pictures) GTEST_SKIP() << "a build without pictures";
+  EXPECT_EQ(pictures, 384U);
+  EXPECT_THAT(page,
+              HasSubstr("The first 384 wells have a picture, the other 1,216 are links."));
+}
+
 TEST_F(PageTest, PathsAreQuotedAsEachLanguageDoes) {
   AddArray("/a", "x", 3);
   const auto group = *MakeGroupInput(store_, "/", cache_);

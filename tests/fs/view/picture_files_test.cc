@@ -794,6 +794,25 @@ TEST_F(OmeTiffTest, LevelsAreSubIfds) {
   EXPECT_THAT(xml, HasSubstr("<Channel ID=\"Channel:0:1\" SamplesPerPixel=\"1\"/><TiffData/>"));
 }
 
+TEST_F(OmeTiffTest, SizesAreThoseOfTheImageInWordsOfOme) {
+  AddImage("multiscales", R"([{"axes": [{"name": "t", "type": "time", "unit": "minute"},
+      {"name": "y", "type": "space", "unit": "angstrom"},
+      {"name": "x", "type": "space", "unit": "nanometre"}],
+      "coordinateTransformations": [{"type": "scale", "scale": [1, 2, 1]}], "datasets":
+      [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [5, 3, -4]}]},
+       {"path": "1"}, {"path": "2"}]}])");
+  AddLevel("0", {2, 4, 6}, 'a');
+  AddLevel("1", {2, 4, 6}, 'A');
+  AddLevel("2", {2, 2, 3}, 'A');
+  const auto file = ReadImage();
+  ASSERT_THAT(file, IsOk());
+  const std::string xml = Tiff(*file).Text(0, 270);
+  EXPECT_THAT(xml, HasSubstr(" TimeIncrement=\"5\" TimeIncrementUnit=\"min\""));
+  EXPECT_THAT(xml, HasSubstr(" PhysicalSizeY=\"6\" PhysicalSizeYUnit=\"Å\""));
+  EXPECT_THAT(xml, HasSubstr(" PhysicalSizeX=\"4\" PhysicalSizeXUnit=\"nm\""));
+  EXPECT_FALSE(Tiff(*file).directories[0].contains(330)) << "level 1 is not smaller";
+}
+
 TEST_F(OmeTiffTest, LevelWithOtherPlanesEndsTheLevels) {
   AddImage("ome", R"({"version": "0.5", "multiscales": )" + std::string(kImage) + "}");
   AddLevel("0", {2, 4, 6}, 'a');

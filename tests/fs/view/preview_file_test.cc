@@ -266,7 +266,7 @@ TEST_F(PreviewFileTest, LabelsHaveColoursWithoutAnOrder) {
   AddNumbers(Datatype::Integer(2, false), {2, 2}, std::vector<uint16_t>{0, 7, 7, 300})
       .attributes = attributes;
   const Figure legend = Show();
-  EXPECT_TRUE(std::get<CellMap>(legend.content).is_categorical);
+  EXPECT_THAT(std::get<CellMap>(legend.content).palette, ::testing::SizeIs(2));
   EXPECT_THAT(legend.bar->categories, ::testing::ElementsAre("0", "7", "300"));
 
   std::vector<uint16_t> many(20 * 20);
@@ -274,18 +274,223 @@ TEST_F(PreviewFileTest, LabelsHaveColoursWithoutAnOrder) {
   AddNumbers(Datatype::Integer(2, false), {20, 20}, many).attributes = attributes;
   const Figure figure = Show();
   const auto& map = std::get<CellMap>(figure.content);
-  EXPECT_TRUE(map.is_categorical);
   EXPECT_FALSE(figure.bar);
   EXPECT_THAT(figure.subtitle, HasSubstr("399 labels"));
-  const size_t first_row = map.cells.size() - 20;  // at the top
-  EXPECT_EQ(map.cells[first_row], CellMap::kBackground);
-  EXPECT_EQ(map.cells[first_row + 1], 0);
-  EXPECT_EQ(map.cells[first_row + 13], 0) << "the colours repeat";
-  EXPECT_NE(map.cells[first_row + 2], map.cells[first_row + 1]);
+  const auto colour = [&](size_t label) {
+    const uint8_t cell = map.cells[map.cells.size() - 20 * (label / 20 + 1) + label % 20];
+    return cell == CellMap::kBackground ? picture::kBackgroundInk : map.palette[cell];
+  };
+  EXPECT_EQ(colour(0), picture::kBackgroundInk);
+  EXPECT_EQ(colour(7), picture::LabelColour(6)) << "as where there are few labels";
+  EXPECT_EQ(legend.bar->category_colours[1], picture::LabelColour(6));
+  EXPECT_EQ(legend.bar->category_colours[0], picture::kBackgroundInk);
+  EXPECT_EQ(colour(1 + picture::kLabelColours), colour(1)) << "the colours repeat";
 
   AddNumbers(Datatype::Integer(2, false), {20, 20}, many).attributes = {
       TextAttribute("long_name", "first class counts"), TextAttribute("units", "m")};
-  EXPECT_FALSE(std::get<CellMap>(Show().content).is_categorical) << "they have a unit";
+  EXPECT_TRUE(std::get<CellMap>(Show().content).palette.empty()) << "they have a unit";
+}
+
+// An image of OME-Zarr at the root, whose only level is `0`.
+class OmePictureTest : public PreviewFileTest {
+ protected:
+  void AddImage(const std::string& axes, const std::string& scale, Attributes more = {}) {
+    more.push_back(TextAttribute("multiscales", R"([{"axes": [)" + axes +
+                                                    R"(], "datasets": [{"path": "0",
+            "coordinateTransformations": [{"type": "scale", "scale": )" +
+                                                    scale + "}]}]}]"));
+    std::get<model::Group>(store_->AddGroup("/").entity).attributes = std::move(more);
+  }
+  void AddChannels(const std::string& omero) {
+    AddImage(kAxes, "[1, 0.5, 0.5]", {TextAttribute("omero", omero)});
+  }
+  template <typename T>
+  void AddLevel(const Datatype& type, const std::vector<uint64_t>& shape,
+                const std::vector<T>& numbers) {
+    store_->AddArray("/0", std::make_shared<MemoryArray>(type, shape, RawOf(numbers)));
+  }
+  Figure ShowImage() {
+    const auto plan = PlanPicture(Input("0"));
+    EXPECT_THAT(plan, IsOk());
+    const auto dimensions = DescribeDimensions(*plan);
+    EXPECT_THAT(dimensions, IsOk());
+    const auto samples = ReadSamples(*plan, nullptr);
+    EXPECT_THAT(samples, IsOk());
+    auto figure = MakeFigure(*plan, *dimensions, *samples);
+    EXPECT_THAT(figure, IsOk());
+    return *std::move(figure);
+  }
+  // Two channels of 2 by 2 elements.
+  void AddTwoChannels(const std::vector<uint16_t>& numbers) {
+    AddLevel(Datatype::Integer(2, false), {2, 2, 2}, numbers);
+  }
+
+  static constexpr const char* kAxes =
+      R"({"name": "c", "type": "channel"}, {"name": "y", "type": "space", "unit": "micrometer"},
+         {"name": "x", "type": "space", "unit": "micrometer"})";
+};
+
+TEST_F(OmePictureTest, LightOfChannelsAddsUp) {
+  AddChannels(R"({"channels": [
+      {"label": "DAPI", "color": "0000FF", "window": {"start": 0, "end": 100}},
+      {"color": "#00ff00", "window": {"start": 100, "end": 300}}]})");
+  AddTwoChannels({0, 50, 100, 200, 100, 100, 300, 200});
+  const Figure figure = ShowImage();
+  const auto& photo = std::get<picture::Photo>(figure.content);
+  using picture::Colour;
+  EXPECT_THAT(photo.pixels, ::testing::ElementsAre(Colour{0, 0, 0}, Colour{0, 0, 128},
+                                                   Colour{0, 255, 255}, Colour{0, 128, 255}));
+  EXPECT_THAT(figure.bar->categories, ::testing::ElementsAre("channel 1", "DAPI"));
+  EXPECT_EQ(figure.bar->category_colours[1], (Colour{0, 0, 255}));
+  EXPECT_THAT(figure.subtitle, ::testing::Not(HasSubstr("c =")));
+  EXPECT_FALSE(figure.has_missing);
+}
+
+TEST_F(OmePictureTest, WindowsThatAreNoneAreThoseOfTheValues) {
+  for (const char* window :
+       {R"("window": {"start": NaN, "end": 3})", R"("window": {"start": 5, "end": 5})",
+        R"("window": {"start": 9, "end": 3})", R"("window": {"start": "0", "end": []})",
+        R"("window": {"start": -1e308, "end": 1e308})",
+        R"("window": {"start": 0, "end": Infinity})", R"("window": 7)", R"("active": true)"}) {
+    AddChannels(std::string(R"({"channels": [{"color": "ff0000", )") + window +
+                R"(}, {"color": "00FF00"}]})");
+    AddTwoChannels({10, 20, 30, 40, 7, 7, 7, 7});
+    const Figure figure = ShowImage();
+    const auto& photo = std::get<picture::Photo>(figure.content);
+    EXPECT_EQ(photo.pixels.front().red, 0) << window;
+    EXPECT_EQ(photo.pixels.back().red, 255) << window;
+    EXPECT_EQ(photo.pixels.back().green, 128) << "one value is neither dark nor light";
+  }
+}
+
+TEST_F(OmePictureTest, ChannelsThatAreNotActiveAreLeftOut) {
+  AddChannels(R"({"channels": [{"color": "ff0000"}, {"color": "00ff00"},
+      {"color": "0000ff", "active": false}]})");
+  AddLevel(Datatype::Integer(1, false), {3, 2, 2},
+           std::vector<uint8_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 8});
+  const Figure two = ShowImage();
+  EXPECT_THAT(two.subtitle, HasSubstr("2 of 3 channels"));
+  EXPECT_EQ(two.bar->categories.size(), 2U);
+
+  AddChannels(R"({"channels": [{"color": "ff0000", "active": false}, {"label": "GFP",
+      "color": "00ff00", "window": {"start": 4, "end": 6}}, {"active": false}]})");
+  const Figure one = ShowImage();
+  EXPECT_TRUE(std::holds_alternative<CellMap>(one.content))
+      << "one channel is a map with a bar";
+  EXPECT_THAT(one.subtitle, HasSubstr("c = GFP"));
+  EXPECT_TRUE(one.bar->goes_above);
+  EXPECT_FALSE(one.bar->goes_below);
+
+  AddChannels(R"({"rdefs": {"model": "greyscale"}, "channels": [{"color": "ff0000"},
+      {"color": "00ff00"}, {}]})");
+  EXPECT_TRUE(std::holds_alternative<CellMap>(ShowImage().content));
+}
+
+TEST_F(OmePictureTest, ColoursThatAreNoneAreWhite) {
+  for (const char* color : {"\"red\"", "\"GG0000\"", "17", "null", "[255, 0, 0]", "\"\""}) {
+    AddChannels(std::string(R"({"channels": [{"color": )") + color +
+                R"(}, {"color": "000000"}]})");
+    AddTwoChannels({0, 1, 2, 3, 4, 5, 6, 7});
+    const Figure figure = ShowImage();
+    EXPECT_EQ(std::get<picture::Photo>(figure.content).pixels.back(), picture::kWhite) << color;
+  }
+  AddChannels(R"({"channels": [{"color": "red"}, {"color": 5}]})");
+  EXPECT_TRUE(std::holds_alternative<CellMap>(ShowImage().content)) << "no colour at all";
+}
+
+TEST_F(OmePictureTest, ManyChannelsAreNotAllMixed) {
+  std::string channels;
+  for (int i = 0; i < 40; ++i) channels += R"({"color": "FFFFFF"},)";
+  channels.pop_back();
+  AddChannels(R"({"channels": [)" + channels + "]}");
+  AddLevel(Datatype::Integer(1, false), {40, 2, 2}, std::vector<uint8_t>(160, 3));
+  const Figure figure = ShowImage();
+  EXPECT_EQ(figure.bar->categories.size(), kMostMixedChannels);
+  EXPECT_THAT(figure.subtitle, HasSubstr("8 of 40 channels"));
+}
+
+TEST_F(OmePictureTest, InvertedChannelsAndMissingValues) {
+  AddChannels(R"({"channels": [{"color": "ff0000", "inverted": true, "window":
+      {"start": 0, "end": 2}}, {"color": "0000ff", "window": {"start": 0, "end": 2}}]})");
+  AddLevel(Datatype::Float32(), {2, 1, 3},
+           std::vector<float>{0, 2, NAN, INFINITY, -INFINITY, NAN});
+  // A row of one element is no axis, so that channels are one.
+  EXPECT_TRUE(std::holds_alternative<CellMap>(ShowImage().content));
+  AddLevel(Datatype::Float32(), {2, 2, 2},
+           std::vector<float>{0, 2, NAN, 1, INFINITY, -INFINITY, NAN, 9});
+  const Figure figure = ShowImage();
+  using picture::Colour;
+  EXPECT_THAT(std::get<picture::Photo>(figure.content).pixels,
+              ::testing::ElementsAre(Colour{255, 0, 255}, Colour{0, 0, 0},
+                                     picture::kMissingGrey, Colour{128, 0, 255}));
+}
+
+TEST_F(OmePictureTest, ImagesHaveAScaleBar) {
+  AddImage(kAxes, "[1, 2, 0.5]");
+  AddLevel(Datatype::Integer(1, false), {1, 40, 400}, std::vector<uint8_t>(16'000, 1));
+  const Figure figure = ShowImage();
+  ASSERT_TRUE(figure.scale);
+  EXPECT_EQ(figure.scale->label, "50 \u00b5m") << "a quarter of 200 micrometres";
+  EXPECT_DOUBLE_EQ(figure.scale->part, 0.25);
+  EXPECT_DOUBLE_EQ(figure.aspect, 2.5) << "pixels are four times as high as wide";
+}
+
+TEST_F(OmePictureTest, SizesThatAreNoneHaveNoScaleBar) {
+  AddLevel(Datatype::Integer(1, false), {1, 40, 40}, std::vector<uint8_t>(1'600, 1));
+  for (const char* scale : {"[1, 1, 0]", "[1, 1, Infinity]", "[1, 1, NaN]", "[1, 1]", "7",
+                            "[1, 1, \"1\"]", "[1, 1, 1e300]", "[1, 1, 1e-300]"}) {
+    AddImage(kAxes, scale);
+    const Figure figure = ShowImage();
+    EXPECT_FALSE(figure.scale) << scale;
+    EXPECT_TRUE(std::isfinite(figure.aspect)) << scale;
+  }
+  AddImage(kAxes, "[1, 1, -0.5]");
+  EXPECT_EQ(ShowImage().scale->label, "5 \u00b5m") << "an image that is mirrored has a size";
+  AddImage(R"({"name": "c"}, {"name": "y"}, {"name": "x", "unit": "parrots"})", "[1, 1, 1]");
+  EXPECT_FALSE(ShowImage().scale);
+}
+
+TEST_F(OmePictureTest, LabelsHaveTheColoursOfTheirImage) {
+  AddImage(R"({"name": "y"}, {"name": "x"})", "[1, 1]", {TextAttribute("image-label", R"({
+      "colors": [{"label-value": 1, "rgba": [255, 128, 0, 255]},
+                 {"label-value": 2, "rgba": [1, 2, 3, 0]},
+                 {"label-value": 3, "rgba": [1, 2, 300, 255]},
+                 {"label-value": 4, "rgba": [1, 2, 3]}, {"label-value": "5"}, 7]})")});
+  AddLevel(Datatype::Integer(4, true), {2, 3}, std::vector<int32_t>{0, 1, 2, 3, 4, -1});
+  const Figure figure = ShowImage();
+  EXPECT_THAT(figure.bar->categories,
+              ::testing::ElementsAre("\u22121", "0", "1", "2", "3", "4"));
+  using picture::Colour;
+  using picture::kBackgroundInk;
+  using picture::LabelColour;
+  EXPECT_THAT(figure.bar->category_colours,
+              ::testing::ElementsAre(LabelColour(picture::kLabelColours - 2), kBackgroundInk,
+                                     Colour{255, 128, 0}, kBackgroundInk, LabelColour(2),
+                                     LabelColour(3)));
+  AddImage(R"({"name": "y"}, {"name": "x"})", "[1, 1]", {TextAttribute("image-label", "{}")});
+  EXPECT_EQ(ShowImage().bar->category_colours[2], LabelColour(0));
+  AddImage(R"({"name": "y"}, {"name": "x"})", "[1, 1]",
+           {TextAttribute("image-label", "no JSON")});
+  EXPECT_EQ(ShowImage().bar->category_colours[2], LabelColour(0));
+}
+
+TEST_F(OmePictureTest, LabelsWithMoreColoursThanAPaletteAreAPhoto) {
+  std::string colors;
+  std::vector<uint16_t> labels(900);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    labels[i] = static_cast<uint16_t>(i);
+    colors +=
+        fmt::format(R"({{"label-value": {}, "rgba": [{}, {}, 9, 255]}},)", i, i % 256, i / 256);
+  }
+  colors.pop_back();
+  AddImage(R"({"name": "y"}, {"name": "x"})", "[1, 1]",
+           {TextAttribute("image-label", R"({"colors": [)" + colors + "]}")});
+  AddLevel(Datatype::Integer(2, false), {30, 30}, labels);
+  const Figure figure = ShowImage();
+  const auto& photo = std::get<picture::Photo>(figure.content);
+  ASSERT_EQ(photo.pixels.size(), labels.size());
+  EXPECT_EQ(photo.pixels[899], (picture::Colour{899 % 256, 899 / 256, 9}));
+  EXPECT_EQ(photo.pixels[0], (picture::Colour{0, 0, 9})) << "0 has the colour that is listed";
 }
 
 TEST_F(PreviewFileTest, LevelsOfAnImageAreCalledAfterIt) {

@@ -103,4 +103,21 @@ Colour CategoryColour(size_t i) {
   return table[i % kCount];
 }
 
+Colour LabelColour(size_t i) {
+  constexpr size_t kCategories = 12;
+  static const std::array<Colour, kLabelColours> table = [] {
+    constexpr double kGoldenAngle = 137.50776405;
+    constexpr std::array<double, 3> kLightness = {0.78, 0.52, 0.66};
+    std::array<Colour, kLabelColours> made;
+    for (size_t k = 0; k < kLabelColours; ++k) {
+      made[k] = k < kCategories
+                    ? CategoryColour(k)
+                    : ToColour({kLightness[k % kLightness.size()], k % 2 == 0 ? 0.13 : 0.09,
+                                kGoldenAngle * static_cast<double>(k)});
+    }
+    return made;
+  }();
+  return table[i % kLabelColours];
+}
+
 }  // namespace ndlfs::fs::picture

@@ -22,4 +22,9 @@ Colour MapColour(ColourMap map, size_t i);
 // The colour of a category. Categories have no order; colours repeat after 12.
 Colour CategoryColour(size_t i);
 
+// The colour of an object by its number, which is always the same. The first 12 are those of
+// categories; they repeat after kLabelColours.
+constexpr size_t kLabelColours = 180;
+Colour LabelColour(size_t i);
+
 }  // namespace ndlfs::fs::picture

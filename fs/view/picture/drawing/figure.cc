@@ -163,15 +163,18 @@ void PaintEnd(Canvas& canvas, const Box& bar, bool is_top, Colour colour) {
   }
 }
 
-void PaintCategories(Canvas& canvas, const Box& bar, const std::vector<std::string>& names) {
-  const auto count = static_cast<int>(names.size());
+void PaintCategories(Canvas& canvas, const Box& bar, const ColourBar& names) {
+  const auto count = static_cast<int>(names.categories.size());
+  canvas.Frame(bar, 1, kFaint);  // for colours like that of the page
   for (int i = 0; i < count; ++i) {
     const int bottom = bar.bottom - bar.height() * i / count;
     const int top = bar.bottom - bar.height() * (i + 1) / count;
-    canvas.Fill({bar.left, top, bar.right, bottom}, CategoryColour(static_cast<size_t>(i)));
+    canvas.Fill({bar.left, top, bar.right, bottom},
+                names.category_colours[static_cast<size_t>(i)]);
     if (i > 0) canvas.Fill({bar.left, bottom - 1, bar.right, bottom}, kWhite);
     PaintText(canvas, {bar.right + kTickLength + 8.0, (top + bottom + kTickText.size) / 2.0},
-              Align::kLeft, FitText(names[static_cast<size_t>(i)], kMostBarText, kTickText),
+              Align::kLeft,
+              FitText(names.categories[static_cast<size_t>(i)], kMostBarText, kTickText),
               kTickText);
   }
 }
@@ -187,7 +190,7 @@ void PaintBar(Canvas& canvas, const Box& frame, const ColourBar& bar, ColourMap 
   }
   double text_width = std::min(kMostBarText, Widest(bar.ticks));
   if (!bar.categories.empty()) {
-    PaintCategories(canvas, box, bar.categories);
+    PaintCategories(canvas, box, bar);
     text_width = std::min(kMostBarText, Widest(bar.categories));
   } else {
     for (int y = box.top; y < box.bottom; ++y) {
@@ -224,7 +227,8 @@ std::vector<size_t> CellsOf(const std::vector<float>& edges, int pixels) {
 Colour ColourOf(const CellMap& map, uint8_t cell) {
   if (cell == CellMap::kMissing) return kMissingGrey;
   if (cell == CellMap::kBackground) return kBackgroundInk;
-  return map.is_categorical ? CategoryColour(cell) : MapColour(map.colours, cell);
+  if (map.palette.empty()) return MapColour(map.colours, cell);
+  return cell < map.palette.size() ? map.palette[cell] : kMissingGrey;
 }
 
 // The pixel in the middle of the block of `block` pixels that pixel `i` of `count` is in.
@@ -333,6 +337,29 @@ void PaintGrid(Canvas& canvas, const Box& box, const Figure& figure) {
   }
 }
 
+// White on a dark box, so that it can be seen on every picture. Left out where the picture is
+// too small for it.
+void PaintScaleBar(Canvas& canvas, const Box& frame, const ScaleBar& scale) {
+  constexpr int kMargin = 14;
+  constexpr int kPadding = 9;
+  constexpr int kThickness = 5;
+  const TextStyle style = {.size = 14.5, .colour = kWhite, .is_bold = true};
+  const int length = Round(scale.part * frame.width());
+  const int width = std::max(length, Round(TextWidth(scale.label, style)));
+  const int height = Round(style.size) + kThickness + 10;
+  const Box box = {frame.right - kMargin - width - 2 * kPadding,
+                   frame.bottom - kMargin - height - 2 * kPadding, frame.right - kMargin,
+                   frame.bottom - kMargin};
+  if (length < 2 || box.left < frame.left + kMargin || box.top < frame.top + kMargin) return;
+  canvas.Fill(box, kBackgroundInk);
+  const int middle = (box.left + box.right) / 2;
+  const int left = middle - length / 2;
+  canvas.Fill({left, box.bottom - kPadding - kThickness, left + length, box.bottom - kPadding},
+              kWhite);
+  PaintText(canvas, {middle + 0.0, box.top + kPadding + style.size}, Align::kCentre,
+            scale.label, style);
+}
+
 // Small squares at the upper right that explain the colours that are not on the colour bar.
 void PaintLegend(Canvas& canvas, const Figure& figure) {
   constexpr int kSquare = 18;
@@ -383,6 +410,7 @@ Canvas PaintFigure(Figure figure, int block) {
     PaintXAxis(canvas, box, figure.x);
     PaintYAxis(canvas, box, figure.y);
   }
+  if (figure.scale) PaintScaleBar(canvas, box, *figure.scale);
   if (figure.bar) {
     const auto* map = std::get_if<CellMap>(&figure.content);
     PaintBar(canvas, box, *figure.bar, map == nullptr ? ColourMap::kSequential : map->colours);

@@ -13,6 +13,7 @@
 
 #include "fs/view/picture/drawing/canvas.h"
 #include "fs/view/picture/drawing/colour_map.h"
+#include "fs/view/picture/drawing/scale_bar.h"
 #include "fs/view/picture/drawing/ticks.h"
 
 namespace ndlfs::fs::picture {
@@ -55,7 +56,8 @@ struct CellMap {
   // Row after row from the bottom: the number of a colour, kBackground, kMissing or kBroken.
   std::vector<uint8_t> cells;
   ColourMap colours = ColourMap::kSequential;
-  bool is_categorical = false;  // the numbers are those of CategoryColour()
+  // The colours of the numbers, if they are those of no map: categories, labels.
+  std::vector<Colour> palette = {};
 };
 
 // Pixels in their own colours.
@@ -79,6 +81,7 @@ struct ColourBar {
   bool goes_above = false;
   // Alternatively, a colour for each name, from the bottom.
   std::vector<std::string> categories;
+  std::vector<Colour> category_colours;  // as many
 };
 
 struct Figure {
@@ -92,6 +95,7 @@ struct Figure {
   bool has_missing = false;  // the legend explains missing elements
   bool has_broken = false;
   std::optional<ColourBar> bar;
+  std::optional<ScaleBar> scale = {};  // at the lower right of the content
   std::variant<OneNumber, LinePlot, CellMap, Photo> content;
 };
 

@@ -59,11 +59,13 @@ Result<std::string> EncodeFirst(const Figure& figure, std::span<const Detail> de
   uint64_t last_size = 0;
   for (const Detail& detail : details) {
     if (tried != nullptr && !IsPromising(detail, *tried, last_size, most)) continue;
-    const bool keeps_colours = IsPhoto(figure) && tried == nullptr && detail.block == 1;
     Canvas canvas = paint(detail.block);
     if (detail.shrink > 1) canvas = canvas.Shrunk(detail.shrink);
-    NDLFS_TRY(std::string png,
-              EncodePng(canvas, keeps_colours ? kAllColours : detail.colours, kFigureColours));
+    if (IsPhoto(figure) && tried == nullptr && detail.block == 1) {
+      NDLFS_TRY(std::string photo, EncodePng(canvas, kAllColours));
+      if (photo.size() <= most) return photo;
+    }
+    NDLFS_TRY(std::string png, EncodePng(canvas, detail.colours, kFigureColours));
     if (png.size() <= most) return png;
     tried = &detail;
     last_size = png.size();

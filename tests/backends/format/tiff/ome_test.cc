@@ -39,6 +39,16 @@ model::Result<std::vector<std::optional<uint64_t>>> Planes(const std::string& or
   return directories;
 }
 
+TEST(OmeTest, TellsColoursOfChannels) {
+  const auto file =
+      ReadOme(Document(Pixels(),
+                       "<Channel Color=\"-16776961\"/><Channel Color=\"16744447\"/><Channel/>"
+                       "<Channel Color=\"red\"/><Channel Color=\"99999999999\"/><TiffData/>"));
+  ASSERT_THAT(file, test::IsOk());
+  EXPECT_THAT(file->images.at(0).colors, ElementsAre(Optional(0xFF0000U), Optional(0x00FF7FU),
+                                                     std::nullopt, std::nullopt, std::nullopt));
+}
+
 TEST(OmeTest, TellsSizesNamesAndDistances) {
   const auto file = ReadOme(Document(
       Pixels("XYZCT", "PhysicalSizeX=\"0.5\" PhysicalSizeZ=\"2\" PhysicalSizeZUnit=\"nm\""),

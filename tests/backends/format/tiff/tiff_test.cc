@@ -192,6 +192,10 @@ TEST_F(TiffTest, PixelsHaveCoordinatesOfTheirMiddle) {
   EXPECT_EQ(model::TextOf(Load("/image")->attributes(), "grid_mapping"), "spatial_ref");
   const auto& attributes = Load("/spatial_ref")->attributes();
   EXPECT_EQ(model::TextOf(attributes, "epsg_code"), "EPSG:32632");
+  EXPECT_EQ(model::TextOf(attributes, "grid_mapping_name"), "transverse_mercator");
+  EXPECT_EQ(model::NumberOf(attributes, "longitude_of_central_meridian"), 9);
+  EXPECT_EQ(model::NumberOf(attributes, "false_northing"), 0);
+  EXPECT_EQ(model::NumberOf(attributes, "semi_major_axis"), 6378137);
   EXPECT_EQ(model::TextOf(attributes, "GeoTransform"), "500000 10 0 4000000 0 -20");
   EXPECT_EQ(model::TextOf(Load("/x")->attributes(), "units"), "m");
 }

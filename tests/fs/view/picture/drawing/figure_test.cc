@@ -63,6 +63,52 @@ TEST(ColourMapTest, CategoriesDiffer) {
   EXPECT_EQ(CategoryColour(12), CategoryColour(0));
 }
 
+TEST(ColourMapTest, LabelsDiffer) {
+  std::set<uint32_t> colours;
+  for (size_t i = 0; i < kLabelColours; ++i) {
+    const Colour c = LabelColour(i);
+    colours.insert(uint32_t{c.red} << 16 | uint32_t{c.green} << 8 | c.blue);
+    for (const Colour kept : kFigureColours) EXPECT_NE(c, kept) << i;
+  }
+  EXPECT_EQ(colours.size(), kLabelColours);
+  EXPECT_EQ(LabelColour(3), CategoryColour(3));
+  EXPECT_EQ(LabelColour(kLabelColours + 20), LabelColour(20));
+}
+
+TEST(ScaleBarTest, HasARoundLength) {
+  const auto label = [](double width) {
+    const auto bar = ChooseScaleBar(width);
+    return bar ? bar->label : "none";
+  };
+  EXPECT_EQ(label(200e-6), "50 \u00b5m");
+  EXPECT_EQ(label(199e-6), "20 \u00b5m");
+  EXPECT_EQ(label(400e-6), "100 \u00b5m");
+  EXPECT_EQ(label(4e-3), "1 mm");
+  EXPECT_EQ(label(3.9e-3), "500 \u00b5m");
+  EXPECT_EQ(label(1e-7), "20 nm");
+  EXPECT_EQ(label(2e-10), "0.05 nm");
+  EXPECT_EQ(label(0.4), "100 mm");
+  EXPECT_EQ(label(50), "10 m");
+  EXPECT_EQ(label(9e5), "200 km");
+}
+
+TEST(ScaleBarTest, IsATenthToAQuarterOfThePicture) {
+  for (double width = 1.1e-10; width < 1e5; width *= 1.37) {
+    const auto bar = ChooseScaleBar(width);
+    ASSERT_TRUE(bar) << width;
+    EXPECT_GE(bar->part, 0.0999) << width;
+    EXPECT_LE(bar->part, 0.2501) << width;
+  }
+}
+
+TEST(ScaleBarTest, WhatIsNoLengthHasNone) {
+  using Limits = std::numeric_limits<double>;
+  for (const double width : {0.0, -1.0, Limits::quiet_NaN(), Limits::infinity(),
+                             -Limits::infinity(), Limits::max(), Limits::denorm_min()}) {
+    EXPECT_FALSE(ChooseScaleBar(width)) << width;
+  }
+}
+
 CellMap Map(std::vector<float> x_edges, std::vector<float> y_edges,
             std::vector<uint8_t> cells) {
   CellMap map;
@@ -102,6 +148,32 @@ TEST(FigureTest, MissingCellsAreGreyAndBrokenOnesHatched) {
   std::set<int> greens;
   for (int x = 800; x < 840; ++x) greens.insert(canvas.At(x, 400).green);
   EXPECT_EQ(greens.size(), 2U) << "stripes on white";
+}
+
+TEST(FigureTest, AScaleBarIsAsLongAsItsPart) {
+  Figure figure;
+  figure.aspect = 1.5;
+  figure.content = Map({0, 1}, {0, 1}, {64});
+  figure.scale = ScaleBar{0.2, "20 \u00b5m"};
+  const Canvas canvas = PaintFigure(figure);
+  const Colour colour = MapColour(ColourMap::kSequential, 64);
+  int width = 0;
+  for (int x = 0; x < canvas.width(); ++x) width += canvas.At(x, 430) == colour ? 1 : 0;
+  int longest = 0;  // white pixels next to the box around the bar
+  for (int y = 0; y < canvas.height(); ++y) {
+    int run = 0;
+    for (int x = 1; x < canvas.width(); ++x) {
+      const bool begins = canvas.At(x - 1, y) == kBackgroundInk;
+      const bool is_white = canvas.At(x, y) == kWhite;
+      run = is_white && (begins || run > 0) ? run + 1 : 0;
+      longest = std::max(longest, run);
+    }
+  }
+  EXPECT_GT(Count(canvas, kBackgroundInk), 3000U) << "the box around it";
+  EXPECT_NEAR(longest, 0.2 * width, 2);
+  // Where there is no room for it, it is left out.
+  figure.scale->label = std::string(400, 'm');
+  EXPECT_EQ(Count(PaintFigure(figure), kBackgroundInk), 0U);
 }
 
 TEST(FigureTest, HasTheAspectAskedFor) {

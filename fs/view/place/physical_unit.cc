@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/place/physical_unit.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace ndlfs::fs {
+namespace {
+
+struct Prefix {
+  std::string_view word;
+  std::string_view symbol;
+  double factor;
+};
+
+constexpr std::array<Prefix, 21> kPrefixes = {
+    {{"yotta", "Y", 1e24}, {"zetta", "Z", 1e21},  {"exa", "E", 1e18},
+     {"peta", "P", 1e15},  {"tera", "T", 1e12},   {"giga", "G", 1e9},
+     {"mega", "M", 1e6},   {"kilo", "k", 1e3},    {"hecto", "h", 1e2},
+     {"deca", "da", 1e1},  {"", "", 1},           {"deci", "d", 1e-1},
+     {"centi", "c", 1e-2}, {"milli", "m", 1e-3},  {"micro", "\u00b5", 1e-6},
+     {"nano", "n", 1e-9},  {"pico", "p", 1e-12},  {"femto", "f", 1e-15},
+     {"atto", "a", 1e-18}, {"zepto", "z", 1e-21}, {"yocto", "y", 1e-24}}};
+
+struct OtherUnit {
+  std::string_view word;
+  std::string_view symbol;
+  double size;
+};
+
+constexpr std::array<OtherUnit, 13> kOtherLengths = {
+    {{"angstrom", "\u00c5", 1e-10},
+     {"\u00c5", "\u00c5", 1e-10},
+     {"\u212b", "\u00c5", 1e-10},
+     {"micron", "\u00b5m", 1e-6},
+     {"um", "\u00b5m", 1e-6},
+     {"\u03bcm", "\u00b5m", 1e-6},  // with the Greek letter
+     {"inch", "in", 0.0254},
+     {"foot", "ft", 0.3048},
+     {"feet", "ft", 0.3048},
+     {"yard", "yd", 0.9144},
+     {"mile", "mi", 1609.344},
+     {"parsec", "pc", 3.0856775814913673e16},
+     {"in", "in", 0.0254}}};
+
+constexpr std::array<OtherUnit, 9> kOtherTimes = {{{"minute", "min", 60},
+                                                   {"min", "min", 60},
+                                                   {"hour", "h", 3600},
+                                                   {"h", "h", 3600},
+                                                   {"day", "d", 86400},
+                                                   {"d", "d", 86400},
+                                                   {"sec", "s", 1},
+                                                   {"us", "\u00b5s", 1e-6},
+                                                   {"\u03bcs", "\u00b5s", 1e-6}}};
+
+// "micrometers" and "micrometres" are "micrometer".
+std::string AsWord(std::string_view text) {
+  std::string word(text);
+  if (word.size() > 2 && word.ends_with('s')) word.pop_back();
+  if (word.ends_with("metre")) word.replace(word.size() - 2, 2, "er");
+  return word;
+}
+
+std::optional<PhysicalUnit> FindUnit(std::string_view text, std::string_view base_word,
+                                     std::string_view base_symbol,
+                                     std::span<const OtherUnit> others) {
+  constexpr size_t kLongestUnit = 32;
+  if (text.empty() || text.size() > kLongestUnit) return std::nullopt;
+  const std::string word = AsWord(text);
+  for (const Prefix& prefix : kPrefixes) {
+    const std::string symbol = std::string(prefix.symbol).append(base_symbol);
+    if (text == symbol || word == std::string(prefix.word).append(base_word)) {
+      return PhysicalUnit{symbol, prefix.factor};
+    }
+  }
+  for (const OtherUnit& other : others) {
+    if (text == other.word || word == other.word) {
+      return PhysicalUnit{std::string(other.symbol), other.size};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<PhysicalUnit> LengthUnitOf(std::string_view text) {
+  return FindUnit(text, "meter", "m", kOtherLengths);
+}
+
+std::optional<PhysicalUnit> TimeUnitOf(std::string_view text) {
+  return FindUnit(text, "second", "s", kOtherTimes);
+}
+
+}  // namespace ndlfs::fs
