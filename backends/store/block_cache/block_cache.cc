@@ -397,7 +397,8 @@ model::Result<void> BlockCache::Write(std::string_view key, ConstByteSpan block)
 }
 
 std::string BlockCache::NewName(std::string_view kind) {
-  return fmt::format("{}{:016x}.{}", kind, id_, next_name_++);
+  // Processes of other namespaces may have the same number, and a fork has the same id.
+  return fmt::format("{}{}.{:016x}.{}", kind, ::getpid(), id_, next_name_++);
 }
 
 BlockCache::NewFile::~NewFile() {

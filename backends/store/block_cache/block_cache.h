@@ -117,7 +117,7 @@ class BlockCache {
 
   const BlockCacheOptions options_;
   const UniqueFd directory_;
-  const uint64_t id_;  // no other cache of the directory has it
+  const uint64_t id_;  // no other cache that this process, or another one, opens has it
   std::atomic<uint64_t> next_name_ = 0;
   std::atomic<int64_t> no_writes_until_ns_ = 0;  // of the steady clock
   std::atomic<uint64_t> hits_ = 0, misses_ = 0, hit_bytes_ = 0;

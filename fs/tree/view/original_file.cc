@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "backends/format/array_source.h"
-#include "backends/format/npy/npy.h"
 #include "fs/tree/mount_context.h"
 
 namespace ndlfs::fs {
@@ -16,12 +16,14 @@ namespace {
 
 using backends::UniqueFd;
 
+constexpr std::string_view kNpyFormat = "NPY";
+
 // Where the elements of the NPY file lie that `store` is; nullopt if it is none, or if they
 // have to be converted.
 std::optional<backends::ContiguousRange> ElementsOfNpy(const MountedStore& store,
                                                        const Entity& entity) {
   if (store.is_directory() || !entity.is_array() || entity.node->source == nullptr ||
-      store.format() != backends::NpyFormat().name()) {
+      store.format() != kNpyFormat) {
     return std::nullopt;
   }
   auto elements = entity.node->source->contiguous();
