@@ -186,7 +186,7 @@ model::Result<void> Serve(const MountOptions& options, const MountPaths& paths,
 }
 
 model::Result<MountOptions> ResolveOptions(const MountOptions& given, const MountPaths& paths) {
-  NDLFS_TRY(MountOptions options, ResolveServedOptions(given, paths.source));
+  NDLFS_TRY(MountOptions options, ResolveServedOptions(given, paths));
   options.mountpoint = paths.mountpoint;
   return options;
 }

@@ -107,21 +107,6 @@ Status CheckFuse() {
 
 }  // namespace
 
-bool IsInside(std::string inner, const std::string& outer) {
-  struct ::stat wanted;
-  if (::stat(outer.c_str(), &wanted) != 0) return false;
-  for (;;) {
-    struct ::stat status;
-    if (::stat(inner.c_str(), &status) == 0 && status.st_dev == wanted.st_dev &&
-        status.st_ino == wanted.st_ino) {
-      return true;
-    }
-    const size_t slash = inner.rfind('/');
-    if (slash == std::string::npos || inner == "/") return false;
-    inner.resize(slash == 0 ? 1 : slash);
-  }
-}
-
 bool IsInPath(const char* program) {
   const char* path = std::getenv("PATH");
   std::istringstream directories(path != nullptr ? path : "/usr/bin:/bin");

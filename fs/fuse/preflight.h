@@ -25,10 +25,6 @@ model::Result<MountPaths> CheckMount(const MountOptions& options);
 // Why /dev/fuse cannot be opened, from the errno of the attempt.
 std::string WhyNoDevice(int error);
 
-// Whether the directory `inner` is `outer` or below it. Compares devices and
-// inodes, and so recognizes a directory under another path.
-bool IsInside(std::string inner, const std::string& outer);
-
 // Whether a directory of $PATH has a program of this name that this user may run.
 bool IsInPath(const char* program);
 

@@ -147,7 +147,7 @@ class SocketFile {
 
 Result<int> ServeSource(const ServeOptions& given) {
   NDLFS_TRY(const SourcePaths paths, CheckSource(given.mount));
-  NDLFS_TRY(const MountOptions options, ResolveServedOptions(given.mount, paths.source));
+  NDLFS_TRY(const MountOptions options, ResolveServedOptions(given.mount, paths));
   ServerOptions server_options{.site = {.hosts = given.hosts, .cors = given.cors}};
   NDLFS_TRY(server_options.site.base, CheckBase(given.base));
   NDLFS_TRY(server_options.site.s3, CheckS3(given.s3_bucket));

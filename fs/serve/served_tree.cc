@@ -66,6 +66,15 @@ model::Result<RemotePlace> OpenPlace(const MountOptions& options, const SourcePa
   return place;
 }
 
+// --cache-dir may be inside: its files have no names, so that nobody sees them. Of a source
+// that is one file, nothing else in its directory is shown.
+model::Result<void> CheckCachesOutside(const MountOptions& options, const SourcePaths& source) {
+  if (!source.url.empty() || !source.file.empty()) return {};
+  NDLFS_RETURN_IF_ERROR(
+      CheckOutside("--decoded-cache", options.decoded_cache, source.directory));
+  return CheckOutside("--block-cache", options.remote.block_cache, source.directory);
+}
+
 backends::OpenOptions OpenOptionsOf(const MountOptions& options, const RemotePlace& place,
                                     std::chrono::milliseconds answer_within) {
   return {.max_chunk_size = options.max_chunk_size,
@@ -78,9 +87,9 @@ backends::OpenOptions OpenOptionsOf(const MountOptions& options, const RemotePla
 }  // namespace
 
 model::Result<MountOptions> ResolveServedOptions(const MountOptions& given,
-                                                 const std::string& source) {
+                                                 const SourcePaths& source) {
   MountOptions options = given;
-  options.source = source;
+  options.source = source.source;
   options.threads = ThreadsOf(given);
   // A process in the background works in "/".
   if (!given.log_file.empty()) {
@@ -92,6 +101,7 @@ model::Result<MountOptions> ResolveServedOptions(const MountOptions& given,
       !std::filesystem::is_directory(given.cache_dir, ignored)) {
     return model::BadInput("--cache-dir: {} is not a directory", model::Quote(given.cache_dir));
   }
+  NDLFS_RETURN_IF_ERROR(CheckCachesOutside(given, source));
   NDLFS_RETURN_IF_ERROR(CheckBlockCache(given.remote));
   if (!given.decoded_cache.empty()) {
     // A process in the background could not tell a person.

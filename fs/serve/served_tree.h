@@ -21,7 +21,7 @@ namespace ndlfs::fs {
 // The options with absolute paths and a number of threads; or the error of an option that is
 // wrong. `source` is as CheckSource() has resolved it.
 model::Result<MountOptions> ResolveServedOptions(const MountOptions& given,
-                                                 const std::string& source);
+                                                 const SourcePaths& source);
 
 // `options.timeout_seconds` as the longest time that a request may take.
 std::chrono::milliseconds AnswerWithin(const MountOptions& options);

@@ -97,6 +97,33 @@ model::Result<void> CheckDirectory(const char* what, const std::string& path) {
   return {};
 }
 
+bool IsInside(std::string inner, const std::string& outer) {
+  struct ::stat wanted;
+  if (::stat(outer.c_str(), &wanted) != 0) return false;
+  for (;;) {
+    struct ::stat status;
+    if (::stat(inner.c_str(), &status) == 0 && status.st_dev == wanted.st_dev &&
+        status.st_ino == wanted.st_ino) {
+      return true;
+    }
+    const size_t slash = inner.rfind('/');
+    if (slash == std::string::npos || inner == "/") return false;
+    inner.resize(slash == 0 ? 1 : slash);
+  }
+}
+
+model::Result<void> CheckOutside(const char* what, const std::string& path,
+                                 const std::string& source) {
+  if (path.empty()) return {};
+  std::error_code error;
+  const auto place = std::filesystem::weakly_canonical(path, error);
+  if (error || !IsInside(place, source)) return {};
+  return BadInput(
+      "{}: {} is inside the source {}, to which ndlfs writes nothing; choose another "
+      "directory",
+      what, Quote(path), Quote(source));
+}
+
 std::string_view SpecialKind(mode_t mode) {
   switch (mode & S_IFMT) {
     case S_IFIFO:

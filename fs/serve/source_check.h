@@ -34,6 +34,17 @@ model::Result<std::string> ResolvePath(const char* what, const std::string& path
 // Whether there is a directory at `path`. The error begins with `what`.
 model::Result<void> CheckDirectory(const char* what, const std::string& path);
 
+// Whether the directory `inner` is `outer` or below it. Compares devices and
+// inodes, and so recognizes a directory under another path. Both are without symbolic links;
+// `inner` need not exist.
+bool IsInside(std::string inner, const std::string& outer);
+
+// Refuses the directory `path`, which ndlfs is to write files to, if it is in the directory
+// `source`: the mount would show these files, and nothing is written to a source. The error
+// begins with `what`. An empty path, or one that cannot be followed, is none.
+model::Result<void> CheckOutside(const char* what, const std::string& path,
+                                 const std::string& source);
+
 // "a named pipe" and the like; empty for directories, regular files and links.
 std::string_view SpecialKind(mode_t mode);
 

@@ -42,7 +42,15 @@ inline constexpr std::string_view kLoadStatsName = "user.ndl.stats";
 inline constexpr std::string_view kDigestName = "user.ndl.digest";
 // What reading a view as a whole takes; not listed, because it looks at each chunk.
 inline constexpr std::string_view kCostName = "user.ndl.cost";
-// `cost` as YAML: {chunks: 48, kept: 3, fetched-bytes: 1234, decoded-bytes: 5678}.
+// Whether --decoded-cache has a view; not listed, because it looks at the source.
+inline constexpr std::string_view kKeptName = "user.ndl.kept";
+// Its values: the view is kept; its last bytes are being brought to the disk; it is not kept;
+// keeping it is not worth while, or not possible: a small file, one that the source has.
+inline constexpr std::string_view kKeptYes = "yes";
+inline constexpr std::string_view kKeptSoon = "soon";
+inline constexpr std::string_view kKeptNot = "no";
+inline constexpr std::string_view kKeptNever = "never";
+// The cost in YAML: {chunks: 48, kept: 3, fetched-bytes: 1234, decoded-bytes: 5678}.
 std::string DescribeCost(const ReadCost& cost);
 // The cost of reading an array since ndlfs has it in memory, in YAML.
 std::string DescribeLoads(const cache::LoadCounts& counts);

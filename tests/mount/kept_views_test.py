@@ -22,13 +22,14 @@ KILLS = int(os.environ.get("NDLFS_KILLS", "2"))
 IS_ROOT = os.geteuid() == 0
 
 
-def write_array(folder, seed, chunk=64):
+def write_array(folder, seed, chunk=64, with_metadata=True):
     """A Zarr v2 array of bytes, compressed, in chunks of `chunk` rows; returns its elements."""
     values = np.random.default_rng(seed).integers(0, 4, (ROWS, 1024), np.uint8)
     os.makedirs(folder, exist_ok=True)
-    harness.write(os.path.join(folder, ".zarray"), json.dumps({
-        "zarr_format": 2, "shape": [ROWS, 1024], "chunks": [chunk, 1024], "dtype": "|u1", "order": "C", "fill_value": 0,
-        "compressor": {"id": "zlib", "level": 1}, "filters": None}))
+    if with_metadata:
+        harness.write(os.path.join(folder, ".zarray"), json.dumps({
+            "zarr_format": 2, "shape": [ROWS, 1024], "chunks": [chunk, 1024], "dtype": "|u1", "order": "C",
+            "fill_value": 0, "compressor": {"id": "zlib", "level": 1}, "filters": None}))
     for i in range(0, ROWS, chunk):
         harness.write(os.path.join(folder, f"{i // chunk}.0"), zlib.compress(values[i:i + chunk].tobytes(), 1))
     return values
@@ -147,6 +148,67 @@ class KeepingTest(KeptCase):
             self.assertLessEqual(len(self.files()), 3)
 
 
+class WarmTest(KeptCase):
+    def warm(self, *paths):
+        return harness.run(harness.BINARY, "warm", "--decoded", *paths)
+
+    def state(self, mounted, name):
+        return os.getxattr(mounted.join(name), "user.ndl.kept").decode()
+
+    def test_files_are_kept_when_the_command_ends(self):
+        harness.write(self.path("g.zarr/.zgroup"), '{"zarr_format": 2}')
+        arrays = {name: write_array(self.path("g.zarr", name), seed) for seed, name in enumerate("xyz")}
+        np.save(self.path("b.npy"), np.arange(50_000))
+        harness.write(self.path("plain.txt"), "x" * 100_000)
+        self.settle()
+        with self.keep("--views", "raw,nc") as mounted:
+            self.assertEqual(self.state(mounted, "g.zarr/x/data.raw"), "no")
+            with open(mounted.join("g.zarr/x/data.raw"), "rb") as file:
+                file.read()  # the kernel has its pages
+            self.wait_for(mounted, written=1)
+            result = self.warm(mounted.join("g.zarr"), mounted.join("g.zarr/x/data.npy"), mounted.join("b.npy/data.npy"),
+                               mounted.join("plain.txt"))
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            # Of y and z data.raw, data.nc, and x/data.npy.
+            self.assertRegex(result.stdout, r"^4 files kept, 1 kept before, \d+ need no decoding; ")
+            self.assertEqual(self.state(mounted, "g.zarr/y/data.raw"), "yes")
+            self.assertEqual(self.state(mounted, "g.zarr/data.nc"), "yes")
+            self.assertEqual(self.state(mounted, "b.npy/data.npy"), "never")
+            again = self.warm(mounted.path)
+            self.assertRegex(again.stdout, r"^\d files kept, 4 kept before, ")
+            self.assertEqual(again.returncode, 0)
+        for name, values in arrays.items():
+            self.see(values, f"g.zarr/{name}/data.raw", opened=1)
+
+    def test_files_that_cannot_be_kept_or_read(self):
+        write_array(self.path("a.zarr"), 1)
+        write_array(self.path("bad.zarr"), 1)
+        harness.write(self.path("bad.zarr/3.0"), b"no zlib")
+        self.settle()
+        with self.keep("--decoded-cache-size", "1MiB") as mounted:
+            result = self.warm(mounted.join("a.zarr/data.raw"))
+            self.assertEqual(result.returncode, 4)
+            self.assertIn("data.raw: not kept", result.stderr)
+            self.assertIn("1 not kept", result.stdout)
+            result = self.warm(mounted.join("bad.zarr/data.raw"))
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("Input/output error", result.stderr)
+            result = self.warm(mounted.join("missing"))
+            self.assertEqual(result.returncode, 3)
+
+    def test_paths_that_are_in_no_such_mount(self):
+        write_array(self.path("a.zarr"), 1)
+        with harness.Mount(self.source) as mounted:
+            for path, reason in ((mounted.join("a.zarr/data.raw"), "keeps no files; mount it with --decoded-cache DIR"),
+                                 (self.path("a.zarr"), "not in a mount of ndlfs")):
+                result = self.warm(path)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(reason, result.stderr)
+                self.assertEqual(len(result.stderr.splitlines()), 1)
+            with self.assertRaises(OSError):
+                self.state(mounted, "a.zarr/data.raw")
+
+
 class ChangesTest(KeptCase):
     def test_source_that_changed_is_shown(self):
         old = write_array(self.path("a.zarr"), 1)
@@ -198,6 +260,27 @@ class ChangesTest(KeptCase):
                 expected = np.frombuffer(harness.read(mounted.join("g.zarr/data.nc")), np.uint8)
             self.see(expected, "g.zarr/data.nc", opened=0)
             self.see(expected, "g.zarr/data.nc", opened=1)
+
+    def test_kept_changed_and_kept_again(self):
+        write_array(self.path("a.zarr"), 1)
+        self.settle()
+        with self.keep("--revalidate", "0.1") as mounted:
+            for seed in range(2, 5):
+                harness.read(mounted.join("a.zarr/data.raw"))
+                self.wait_for(mounted, written=seed - 1)
+                values = write_array(self.path("a.zarr"), seed, with_metadata=False)
+                time.sleep(0.3)
+                self.assertTrue(harness.read(mounted.join("a.zarr/data.raw")) == values.tobytes())
+                self.wait_for(mounted, written=seed)
+        self.see(values, opened=1, damaged=0)
+        for seed in range(5, 8):
+            values = write_array(self.path("a.zarr"), seed, with_metadata=False)
+            self.settle()
+            with self.keep() as mounted:
+                self.assertTrue(harness.read(mounted.join("a.zarr/data.raw")) == values.tobytes())
+                self.wait_for(mounted, written=1, damaged=0)
+            self.see(values, opened=1, damaged=0)
+        self.assertEqual(len(self.files()), 1)
 
     def test_source_that_changes_in_the_course_is_not_kept(self):
         write_array(self.path("a.zarr"), 1)
@@ -350,6 +433,32 @@ class PlacesTest(KeptCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("--decoded-cache", result.stderr)
         self.assertIn("chmod 700", result.stderr)
+
+    def test_directory_must_be_outside_of_the_source(self):
+        write_array(self.path("a.zarr"), 1)
+        place = os.path.join(self.scratch, "mnt")
+        os.mkdir(place)
+        os.symlink(self.source, os.path.join(self.scratch, "link"))
+        for option in ("--decoded-cache", "--block-cache"):
+            for directory in (self.path("kept"), self.source, os.path.join(self.scratch, "link/kept"),
+                              os.path.join(place, "../source/a.zarr/../new/kept")):
+                with self.subTest(directory, option=option):
+                    result = harness.run(harness.BINARY, "mount", self.source, place, option, directory)
+                    self.assertEqual(result.returncode, 1)
+                    self.assertIn(f"{option}: ", result.stderr)
+                    self.assertIn("is inside the source", result.stderr)
+                    self.assertEqual(len(result.stderr.splitlines()), 1)
+        self.assertEqual(os.listdir(self.source), ["a.zarr"])
+        result = harness.run(harness.BINARY, "warm", self.source, "--block-cache", self.path("kept"))
+        self.assertEqual((result.returncode, "is inside the source" in result.stderr), (1, True))
+        # Files of --cache-dir have no names, and of one file nothing else is shown.
+        os.mkdir(self.path("spilled"))
+        with harness.Mount(self.source, "--cache-dir", self.path("spilled")) as mounted:
+            harness.read(mounted.join("a.zarr/data.raw"))
+            self.assertEqual(os.listdir(mounted.join("spilled")), [])
+        np.save(self.path("b.npy"), np.arange(20_000))
+        with harness.Mount(self.path("b.npy"), "--decoded-cache", self.path("kept")) as mounted:
+            np.testing.assert_array_equal(np.load(mounted.join("data.npy")), np.arange(20_000))
 
     @unittest.skipUnless(IS_ROOT, "only root can be several users")
     def test_users_of_a_shared_mount_have_files_of_their_own(self):

@@ -28,6 +28,7 @@ SEED = int(os.environ.get("NDLFS_MUTATION_SEED", "1"))
 KEEP = os.environ.get("NDLFS_MUTATION_KEEP", "")
 BATCH = 50
 CACHE = 16  # MiB
+OPTIONS = []  # of the mount, in addition
 NAME = 0.75  # KiB for each name that the kernel knows
 HELPER = 512 + 7 * 8  # MiB; see SECURITY.md, of chunks of 8 MiB
 SLOW = 300  # seconds for one copy, beyond which it counts as a hang; libhdf5 alone may take some
@@ -348,7 +349,7 @@ class MutationTest(harness.SourceTestCase):
         harness.write(os.path.join(self.good, "bytes.bin"), VALUES.tobytes())
         shutil.copytree(self.good, os.path.join(self.source, "neighbours"))
         self.mounted = self.mount(self.source, "--cache-size", f"{CACHE}MiB", "--threads", "4", "--max-chunk-size", "8MiB",
-                                  "--revalidate", "0")
+                                  "--revalidate", "0", *OPTIONS)
         self.sound = harness.digests(self.mounted.join("neighbours"))
         self.largest = self.names = 0
 

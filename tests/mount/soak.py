@@ -25,6 +25,7 @@ CACHE = 32  # MiB
 CHUNK = 32 * 1024  # elements of the array that is rewritten
 CHUNKS = 8
 PASSING = {errno.ESTALE, errno.ENOENT}
+KEEPS = os.environ.get("NDLFS_SOAK_KEEPS")  # a directory for --decoded-cache, with room for not all that is read
 PAUSE = float(os.environ.get("NDLFS_SOAK_PAUSE", "0.005"))
 
 
@@ -54,6 +55,24 @@ def read_sound(top, files, end, seed, results):
         size += min(length, len(expected) - offset)
         time.sleep(PAUSE)
     results.put(("sound", reads, size, 0, wrong))
+
+
+def read_whole(top, files, end, seed, results):
+    """From the beginning to the end, which is what --decoded-cache keeps."""
+    rng = random.Random(seed)
+    reads = size = 0
+    wrong = []
+    while time.monotonic() < end and not wrong:
+        name = rng.choice([name for name in files if name.startswith("large/")])
+        try:
+            if harness.read(top, name) != files[name]:
+                wrong.append(f"{name}: not the same as a whole")
+        except OSError as error:
+            wrong.append(f"{name}: {error}")
+        reads += 1
+        size += len(files[name])
+        time.sleep(rng.random())
+    results.put(("whole", reads, size, 0, wrong))
 
 
 def read_rewritten(top, end, seed, results):
@@ -146,8 +165,11 @@ def soak(test, seconds):
     for name, compressor in (("zstd", numcodecs.Zstd(1)), ("blosc", numcodecs.Blosc("lz4")), ("raw", None)):
         zarr.open_array(f"{test.source}/large/{name}.zarr", mode="w", shape=large.shape, chunks=(4, 128, 128), dtype="<i4",
                         compressor=compressor)[...] = large
+    np.save(f"{test.source}/large/copy.npy", large)
     test.top = test.mounted.path
     files = {f"large/{name}.zarr/data.raw": large.tobytes() for name in ("zstd", "blosc", "raw")}
+    for name in ("large/copy.npy/data.npy", "large/zstd.zarr/data.npy"):
+        files[name] = harness.read(f"{test.source}/large/copy.npy")
     for name in harness.walk(test.mounted.join("neighbours")):
         path = test.mounted.join("neighbours", name)
         if os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > 0:
@@ -156,7 +178,7 @@ def soak(test, seconds):
     begin = time.monotonic()
     end = begin + seconds
     jobs = [(read_sound, (test.top, files)) for _ in range(READERS - 4)] + [(read_rewritten, (test.top,))] * 4
-    jobs += [(write, (test.source,)), (mutate, (test,))]
+    jobs += [(write, (test.source,)), (mutate, (test,)), (read_whole, (test.top, files)), (read_whole, (test.top, files))]
     workers = [multiprocessing.Process(target=job, args=(*arguments, end, seed, results))
                for seed, (job, arguments) in enumerate(jobs)]
     for worker in workers:
@@ -203,6 +225,8 @@ def soak(test, seconds):
 
 if __name__ == "__main__":
     mutation_test.CACHE = CACHE
+    if KEEPS:
+        mutation_test.OPTIONS = ["--decoded-cache", KEEPS, "--decoded-cache-size", "60MiB"]
     stores = Stores()
     stores.setUp()
     try:

@@ -21,13 +21,16 @@
 #include <vector>
 
 #include "backends/base/interrupted.h"
+#include "backends/base/new_id.h"
 #include "backends/base/write_all.h"
+#include "model/secret_hash.h"
 
 namespace ndlfs::backends {
 namespace {
 
 constexpr std::string_view kMagic = "ndlblk1\n";
 constexpr std::string_view kTemporary = "new.";
+constexpr std::string_view kClaim = "room.";
 constexpr const char* kLockName = "lock";
 constexpr size_t kLongestKey = 16 << 10;
 // A time of use is written again when it is so old.
@@ -149,17 +152,53 @@ void CountFolder(int directory, const std::string& folder, std::vector<BlockFile
   }
 }
 
-std::vector<BlockFile> CountAll(int directory) {
-  std::vector<BlockFile> files;
-  for (int i = 0; i < 256; ++i) CountFolder(directory, fmt::format("{:02x}", i), files);
-  return files;
+// The bytes of a claim; 0 if there is none of that name, or its process has ended.
+uint64_t CountClaim(int directory, const char* name) {
+  const UniqueFd file(
+      ::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct ::stat status;
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+  if (::flock(file.get(), LOCK_SH | LOCK_NB) != 0) return static_cast<uint64_t>(status.st_size);
+  ::unlinkat(directory, name, 0);
+  return 0;
 }
 
-// Removes those that were used longest ago until `most` bytes are left; returns how many bytes
-// are.
-uint64_t RemoveOldest(int directory, std::vector<BlockFile> files, uint64_t most) {
-  uint64_t total = 0;
-  for (const BlockFile& file : files) total += file.bytes;
+// The room that is claimed for files without a name; those are written by any process.
+uint64_t CountClaims(int directory) {
+  UniqueFd opened(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened) return 0;
+  const DirectoryPtr listing(::fdopendir(opened.get()));
+  if (!listing) return 0;
+  opened.release();  // the listing closes it
+  uint64_t bytes = 0;
+  while (const dirent* entry = ::readdir(listing.get())) {
+    if (std::string_view(entry->d_name).starts_with(kClaim)) {
+      bytes += std::min(CountClaim(directory, entry->d_name), UINT64_MAX - bytes);
+    }
+  }
+  return bytes;
+}
+
+struct Contents {
+  std::vector<BlockFile> files;
+  uint64_t claimed = 0;  // bytes of files without a name
+  uint64_t total = 0;    // bytes of all
+};
+
+Contents CountAll(int directory) {
+  Contents all;
+  // First: a file that gets its name meanwhile counts twice, and not never.
+  all.claimed = CountClaims(directory);
+  for (int i = 0; i < 256; ++i) CountFolder(directory, fmt::format("{:02x}", i), all.files);
+  all.total = all.claimed;
+  for (const BlockFile& file : all.files) all.total += file.bytes;
+  return all;
+}
+
+// Removes those that were used longest ago until `most` bytes are left, or only claims are;
+// returns how many bytes are.
+uint64_t RemoveOldest(int directory, Contents all, uint64_t most) {
+  auto& [files, claimed, total] = all;
   std::sort(files.begin(), files.end(), [](const BlockFile& a, const BlockFile& b) {
     return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
   });
@@ -215,7 +254,9 @@ model::Result<std::shared_ptr<BlockCache>> BlockCache::Open(BlockCacheOptions op
 }
 
 BlockCache::BlockCache(BlockCacheOptions options, UniqueFd directory)
-    : options_(std::move(options)), directory_(std::move(directory)) {}
+    : options_(std::move(options)),
+      directory_(std::move(directory)),
+      id_(model::SecretHash(NewId(), "block cache")) {}
 
 BlockCache::Found BlockCache::OpenBlock(std::string_view key) {
   Found found;
@@ -321,7 +362,7 @@ bool BlockCache::Put(std::string_view key, ConstByteSpan block) {
   if (key.size() > kLongestKey || size > options_.capacity / 2 || !MayWrite()) {
     return false;
   }
-  MakeRoom(size);
+  (void)MakeRoom(size, Room::kForBlock);
   if (auto written = Write(key, block); !written) {
     NoteFailure(written.error());
     return false;
@@ -335,7 +376,7 @@ model::Result<void> BlockCache::Write(std::string_view key, ConstByteSpan block)
   const FileName name = NameOf(key);
   const UniqueFd folder = MakeFolder(directory_.get(), name.folder);
   if (!folder) return model::IoError(errno, "mkdir");
-  const std::string temporary = fmt::format("{}{}.{}", kTemporary, ::getpid(), next_name_++);
+  const std::string temporary = NewName(kTemporary);
   const int fd = Uninterrupted([&] {
     return ::openat(folder.get(), temporary.c_str(),
                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -355,16 +396,44 @@ model::Result<void> BlockCache::Write(std::string_view key, ConstByteSpan block)
   return written;
 }
 
-UniqueFd BlockCache::NewFile(uint64_t size) {
-  if (size > options_.capacity / 2 || !MayWrite()) return {};
-  MakeRoom(size);
-  const int fd = ::openat(directory_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    const model::Error error = model::IoError(errno, "create").value();
-    NoteFailure(error);
-    return {};
+std::string BlockCache::NewName(std::string_view kind) {
+  // Processes of other namespaces may have the same number, and a fork has the same id.
+  return fmt::format("{}{}.{:016x}.{}", kind, ::getpid(), id_, next_name_++);
+}
+
+BlockCache::NewFile::~NewFile() {
+  if (claim_) ::unlinkat(directory_, name_.c_str(), 0);
+}
+
+std::optional<BlockCache::NewFile> BlockCache::MakeFile(uint64_t size) {
+  if (size > options_.capacity / 2 || !MayWrite()) return std::nullopt;
+  std::string name = NewName(kClaim);
+  auto claim = Claim(size, name);
+  if (!claim) {
+    NoteFailure(claim.error());
+    return std::nullopt;
   }
-  return UniqueFd(fd);
+  NewFile file({}, *std::move(claim), std::move(name), directory_.get());
+  if (!MakeRoom(size, Room::kClaimed)) return std::nullopt;
+  file.file_ = UniqueFd(::openat(directory_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file.file_) return file;
+  NoteFailure(model::IoError(errno, "create").value());
+  return std::nullopt;
+}
+
+model::Result<UniqueFd> BlockCache::Claim(uint64_t size, const std::string& name) {
+  // It has its lock before others can see it.
+  UniqueFd claim(::openat(directory_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  const bool is_locked = claim && ::flock(claim.get(), LOCK_EX | LOCK_NB) == 0;
+  if (!is_locked || ::ftruncate(claim.get(), static_cast<off_t>(size)) != 0) {
+    return model::IoError(errno, "create");
+  }
+  const std::string path = fmt::format("/proc/self/fd/{}", claim.get());
+  if (::linkat(AT_FDCWD, path.c_str(), directory_.get(), name.c_str(), AT_SYMLINK_FOLLOW) !=
+      0) {
+    return model::IoError(errno, "link");
+  }
+  return claim;
 }
 
 bool BlockCache::KeepFile(std::string_view key, int file) {
@@ -388,7 +457,7 @@ bool BlockCache::KeepFile(std::string_view key, int file) {
 }
 
 model::Result<void> BlockCache::Name(int folder, int file, const std::string& name) {
-  const std::string temporary = fmt::format("{}{}.{}", kTemporary, ::getpid(), next_name_++);
+  const std::string temporary = NewName(kTemporary);
   const std::string path = fmt::format("/proc/self/fd/{}", file);
   if (::linkat(AT_FDCWD, path.c_str(), folder, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0) {
     return model::IoError(errno, "link");
@@ -434,33 +503,39 @@ void BlockCache::NoteFailure(const model::Error& error) {
   }
 }
 
-void BlockCache::MakeRoom(uint64_t more) {
+bool BlockCache::IsCountDue() const {
+  return !is_counted_ || since_count_ > options_.capacity / kCountEvery ||
+         counted_bytes_ + since_count_ > options_.capacity;
+}
+
+bool BlockCache::MakeRoom(uint64_t size, Room room) {
+  const uint64_t more = room == Room::kClaimed ? 0 : size;
   {
     model::MutexLock lock(mutex_);
-    since_count_ += more;
-    const bool is_due = !is_counted_ || since_count_ > options_.capacity / kCountEvery ||
-                        counted_bytes_ + since_count_ > options_.capacity;
-    if (!is_due || is_counting_) return;
+    since_count_ += size;
+    while (room == Room::kClaimed && IsCountDue() && is_counting_) counted_.Wait(mutex_);
+    if (!IsCountDue() || is_counting_) return true;
     is_counting_ = true;
     since_count_ = more;
   }
-  std::vector<BlockFile> files = CountAll(directory_.get());
-  uint64_t total = 0;
-  for (const BlockFile& file : files) total += file.bytes;
-  if (total + more > options_.capacity) {
-    // One process at a time removes files; the others would remove as many again.
-    const UniqueFd lock_file(
-        ::openat(directory_.get(), kLockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!lock_file || ::flock(lock_file.get(), LOCK_EX | LOCK_NB) == 0) {
-      const auto most =
-          static_cast<uint64_t>(static_cast<double>(options_.capacity) * kKeptPart);
-      total = RemoveOldest(directory_.get(), std::move(files), most - std::min(most, more));
-    }
-  }
+  const uint64_t total = CountAndRemove(more);
   model::MutexLock lock(mutex_);
   counted_bytes_ = total;
   is_counted_ = true;
   is_counting_ = false;
+  counted_.NotifyAll();
+  return total + more <= options_.capacity;
+}
+
+uint64_t BlockCache::CountAndRemove(uint64_t more) {
+  Contents all = CountAll(directory_.get());
+  if (all.total + more <= options_.capacity) return all.total;
+  // One process at a time removes files; the others would remove as many again.
+  const UniqueFd lock_file(
+      ::openat(directory_.get(), kLockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (lock_file && ::flock(lock_file.get(), LOCK_EX | LOCK_NB) != 0) return all.total;
+  const auto most = static_cast<uint64_t>(static_cast<double>(options_.capacity) * kKeptPart);
+  return RemoveOldest(directory_.get(), std::move(all), most - std::min(most, more));
 }
 
 BlockCacheStats BlockCache::stats() const {

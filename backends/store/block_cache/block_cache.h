@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "backends/base/bytes.h"
 #include "backends/base/unique_fd.h"
@@ -69,11 +70,14 @@ class BlockCache {
   // the same key.
   bool Put(std::string_view key, ConstByteSpan block);
 
-  // A file without a name in the directory, for `size` bytes that the caller is going to write,
-  // after room was made for them. Nothing is left of it unless it is kept. None if there cannot
-  // be such a file, or it would take more than half of the capacity.
-  UniqueFd NewFile(uint64_t size);
-  // Keeps a file of NewFile(), once its bytes are on the disk: it is complete or not there,
+  // A file without a name in the directory, for as many bytes as the caller is going to write.
+  // Its room is taken, for all processes, until the object goes. It must not outlive the cache.
+  class NewFile;
+  // Makes room for `size` bytes, and a file for them. Nothing is left of it unless it is kept.
+  // None if there cannot be such a file, or it would take more than half of the capacity, or
+  // other files that are being written need the room. May wait while files are counted.
+  std::optional<NewFile> MakeFile(uint64_t size) EXCLUDES(mutex_);
+  // Keeps a file of MakeFile(), once its bytes are on the disk: it is complete or not there,
   // even if the machine stops. Nobody may write to it from now on. Returns whether it did.
   // Replaces another file of the same key. May take as long as the disk needs.
   bool KeepFile(std::string_view key, int file);
@@ -81,7 +85,7 @@ class BlockCache {
   // use is that of its last change: the caller sets it.
   UniqueFd FindFile(std::string_view key);
   void RemoveFile(std::string_view key);
-  // Writing to a file of NewFile() has failed: nothing is kept for a while.
+  // Writing to a file of MakeFile() has failed: nothing is kept for a while.
   void NoteFailure(const model::Error& error) EXCLUDES(mutex_);
 
   BlockCacheStats stats() const;
@@ -96,24 +100,63 @@ class BlockCache {
   bool Check(std::string_view key, const Found& found, ConstByteSpan head, ConstByteSpan block);
   model::Result<void> Write(std::string_view key, ConstByteSpan block);
   bool MayWrite() const;
-  // Gives a new name in `folder` to a file of NewFile(), and then `name`.
+  std::string NewName(std::string_view kind);
+  // Gives a new name in `folder` to a file of MakeFile(), and then `name`.
   model::Result<void> Name(int folder, int file, const std::string& name);
-  // Counts the files, and removes some if there are too many.
-  void MakeRoom(uint64_t more) EXCLUDES(mutex_);
+  // An empty file of `size` bytes, with the name `name` for all processes to count.
+  model::Result<UniqueFd> Claim(uint64_t size, const std::string& name);
+  enum class Room : uint8_t { kForBlock, kClaimed };
+  // Counts the files, if that is due, and removes some if there are too many. Returns whether
+  // `size` bytes fit, which files count already if they are claimed. Waits for others that
+  // count only then.
+  bool MakeRoom(uint64_t size, Room room) EXCLUDES(mutex_);
+  // The files of the directory, after some were removed if they and `more` bytes do not fit;
+  // returns how many bytes they have.
+  uint64_t CountAndRemove(uint64_t more);
+  bool IsCountDue() const REQUIRES(mutex_);
 
   const BlockCacheOptions options_;
   const UniqueFd directory_;
+  const uint64_t id_;  // no other cache that this process, or another one, opens has it
   std::atomic<uint64_t> next_name_ = 0;
   std::atomic<int64_t> no_writes_until_ns_ = 0;  // of the steady clock
   std::atomic<uint64_t> hits_ = 0, misses_ = 0, hit_bytes_ = 0;
   std::atomic<uint64_t> stored_ = 0, stored_bytes_ = 0, damaged_ = 0;
 
   model::Mutex mutex_;
+  model::CondVar counted_;
   bool is_counted_ GUARDED_BY(mutex_) = false;
   bool is_counting_ GUARDED_BY(mutex_) = false;
   uint64_t counted_bytes_ GUARDED_BY(mutex_) = 0;  // in all files at the last count
   uint64_t since_count_ GUARDED_BY(mutex_) = 0;    // bytes written by this process
   bool has_warned_ GUARDED_BY(mutex_) = false;
+};
+
+class BlockCache::NewFile {
+ public:
+  NewFile(NewFile&& other) noexcept = default;
+  NewFile& operator=(NewFile&& other) noexcept {
+    std::swap(file_, other.file_);
+    std::swap(claim_, other.claim_);
+    std::swap(name_, other.name_);
+    std::swap(directory_, other.directory_);
+    return *this;
+  }
+  ~NewFile();
+  int get() const { return file_.get(); }
+
+ private:
+  friend class BlockCache;
+  NewFile(UniqueFd file, UniqueFd claim, std::string name, int directory)
+      : file_(std::move(file)),
+        claim_(std::move(claim)),
+        name_(std::move(name)),
+        directory_(directory) {}
+
+  UniqueFd file_;
+  UniqueFd claim_;  // its lock tells that this process lives
+  std::string name_;
+  int directory_;
 };
 
 }  // namespace ndlfs::backends

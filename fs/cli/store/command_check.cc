@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +22,9 @@
 #include "fs/cli/store/checker.h"
 #include "fs/cli/store/progress.h"
 #include "fs/cli/store/store_walk.h"
+#include "fs/cli/store/warm_decoded.h"
 #include "fs/serve/open_source.h"
+#include "fs/serve/source_check.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
@@ -44,6 +47,7 @@ struct CheckArguments {
   backends::Detection detection = backends::Detection::kContent;
   Checker::Options options;
   MountOptions mount_options = {};  // those about URLs
+  bool is_decoded = false;          // `warm` reads files of a mount
 };
 
 // Writes results to standard output and progress to standard error.
@@ -200,26 +204,47 @@ Command::Body PrepareCheck(CLI::App& app) {
 
 // Reads all that a mount may need through the block cache, which keeps it.
 model::Result<int> Warm(const CheckArguments& arguments) {
-  NDLFS_RETURN_IF_ERROR(CheckBlockCache(arguments.mount_options.remote));
+  if (arguments.is_decoded) return WarmDecoded(arguments.sources, arguments.options.threads);
+  const RemoteAccess& access = arguments.mount_options.remote;
+  for (const std::string& source : arguments.sources) {
+    std::error_code ignored;
+    if (IsUrl(source) || !std::filesystem::is_directory(source, ignored)) continue;
+    NDLFS_RETURN_IF_ERROR(CheckOutside("--block-cache", access.block_cache, source));
+  }
+  NDLFS_RETURN_IF_ERROR(CheckBlockCache(access));
   return Check(arguments);
+}
+
+void CompleteWarm(CheckArguments& arguments) {
+  if (arguments.is_decoded) return;
+  if (arguments.mount_options.remote.block_cache.empty()) {
+    throw CLI::ValidationError(
+        "--block-cache DIR or --decoded is required: see ndlfs warm --help");
+  }
+  if (arguments.options.threads == 0) arguments.options.threads = kWarmThreads;
 }
 
 Command::Body PrepareWarm(CLI::App& app) {
   const auto arguments = std::make_shared<CheckArguments>();
   arguments->command = "warm";
-  arguments->options.threads = kWarmThreads;
   app.add_option("PATH", arguments->sources,
-                 "Stores, or directories to search for stores; or URLs")
+                 "Stores, or directories to search for stores, or URLs; with --decoded, files "
+                 "and folders in a mount")
       ->required()
       ->option_text("...");
   AddParsed(app, "--threads", ParseThreads, arguments->options.threads, arguments,
-            "Threads that read and decode (32)")
+            "Threads that read and decode (32; with --decoded one per core)")
       ->option_text("N");
   AddRemoteOptions(app, arguments->mount_options);
-  app.get_option("--block-cache")->required();
+  app.add_flag("--decoded", arguments->is_decoded,
+               "Read files of a mount, so that its --decoded-cache keeps them")
+      ->excludes("--block-cache");
+  app.final_callback([arguments] { CompleteWarm(*arguments); });
   app.footer(
       "Reads and decodes every chunk, and reports damage as `ndlfs check` does, with its exit\n"
-      "status. A mount with the same --block-cache then finds the blocks there.");
+      "status. A mount with the same --block-cache then finds the blocks there. With "
+      "--decoded,\n"
+      "status 4 tells that a file was not kept.");
   return [arguments] { return Warm(*arguments); };
 }
 
@@ -234,7 +259,7 @@ model::Result<int> CheckSources(std::vector<std::string> sources) {
 const Command kCheckCommand = {"check", "Read and decode every chunk, and report damage",
                                PrepareCheck};
 
-const Command kWarmCommand = {"warm", "Bring what a mount will need into its block cache",
+const Command kWarmCommand = {"warm", "Bring what a mount will need into its caches",
                               PrepareWarm};
 
 }  // namespace ndlfs::fs

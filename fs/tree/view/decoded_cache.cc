@@ -19,6 +19,7 @@
 #include "backends/store/block_cache/block_cache.h"
 #include "backends/store/local/source_root.h"
 #include "backends/store/source_clock.h"
+#include "fs/tree/xattr.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -180,7 +181,8 @@ DecodedCache::~DecodedCache() {
   if (thread.joinable()) thread.join();
 }
 
-std::shared_ptr<const FileHandle> DecodedCache::Find(const std::string& key, uint64_t size,
+std::shared_ptr<const FileHandle> DecodedCache::Look(const std::string& key, uint64_t version,
+                                                     uint64_t size,
                                                      cache::ChunkLedger& ledger) {
   if (size < kLeastSize) return nullptr;
   UniqueFd file = blocks_->FindFile(NameOfFile(key));
@@ -197,13 +199,30 @@ std::shared_ptr<const FileHandle> DecodedCache::Find(const std::string& key, uin
     CheckLater(key, seal);
     return nullptr;
   }
-  if (!IsCurrent(key, *seal) || !NoteIn(*seal, ledger)) return nullptr;
+  if (!IsCurrent(key, version, *seal) || !NoteIn(*seal, ledger)) return nullptr;
   if (std::time(nullptr) - facts->mtime_ns / 1'000'000'000 > kUseHolds_s &&
       ::futimens(file.get(), nullptr) == 0 && (facts = FactsOfFile(file.get()))) {
     PutSeal(key, {*facts, seal->checksums, seal->reads});
   }
-  ++hits_;
   return std::make_shared<const KeptFile>(std::move(file), size);
+}
+
+std::shared_ptr<const FileHandle> DecodedCache::Find(const std::string& key, uint64_t version,
+                                                     uint64_t size,
+                                                     cache::ChunkLedger& ledger) {
+  auto file = Look(key, version, size, ledger);
+  if (file) ++hits_;
+  return file;
+}
+
+std::string_view DecodedCache::StateOf(const std::string& key, uint64_t version, uint64_t size,
+                                       cache::ChunkLedger& ledger) {
+  if (size < kLeastSize) return kKeptNever;
+  {
+    const model::MutexLock lock(mutex_);
+    if (finishing_.contains(key)) return kKeptSoon;
+  }
+  return Look(key, version, size, ledger) ? kKeptYes : kKeptNot;
 }
 
 DecodedCache::SealPtr DecodedCache::FindSeal(const std::string& key) {
@@ -219,12 +238,12 @@ void DecodedCache::PutSeal(const std::string& key, const Seal& seal) {
 
 void DecodedCache::Remove(const std::string& key) { blocks_->RemoveFile(NameOfFile(key)); }
 
-bool DecodedCache::IsCurrent(const std::string& key, const Seal& seal) {
+bool DecodedCache::IsCurrent(const std::string& key, uint64_t version, const Seal& seal) {
   {
     const model::MutexLock lock(mutex_);
     const auto known = known_.find(key);
     if (known != known_.end() && known->second.ctime_ns == seal.file.ctime_ns &&
-        freshness_.Holds(known->second.looked_at)) {
+        known->second.version == version && freshness_.Holds(known->second.looked_at)) {
       return true;
     }
   }
@@ -244,7 +263,7 @@ bool DecodedCache::IsCurrent(const std::string& key, const Seal& seal) {
   }
   const model::MutexLock lock(mutex_);
   if (known_.size() >= kMostLookedAt) known_.clear();
-  known_[key] = {seal.file.ctime_ns, now};
+  known_[key] = {seal.file.ctime_ns, version, now};
   return true;
 }
 
@@ -279,6 +298,9 @@ void DecodedCache::Check(const std::string& key, const Seal& seal) {
   if (!facts) return;
   std::vector<uint64_t> checksums(seal.checksums.size());
   if (!FillChecksums(file.get(), seal.file.size, checksums)) return;
+  // Another process may have put another file there, which has a seal of its own.
+  const SealPtr present = FindSeal(key);
+  if (present == nullptr || present->ToBytes() != seal.ToBytes()) return;
   if (checksums != seal.checksums) {
     ++damaged_;
     Remove(key);
@@ -326,31 +348,47 @@ bool DecodedCache::IsOldEnough(const backends::ValueInfo& info, int64_t began_ns
                                is_our_clock ? std::optional(began_ns) : std::nullopt);
 }
 
+void DecodedCache::FinishLater(const std::shared_ptr<Writer>& writer) {
+  {
+    const model::MutexLock lock(mutex_);
+    finishing_.insert(writer->key_);
+  }
+  RunLater([this, writer] {
+    Finish(*writer);
+    const model::MutexLock lock(mutex_);
+    finishing_.erase(writer->key_);
+  });
+}
+
 void DecodedCache::Finish(Writer& writer) {
-  UniqueFd file;
+  std::optional<backends::BlockCache::NewFile> file;
   std::vector<uint64_t> checksums;
   {
     const model::MutexLock lock(writer.mutex_);
-    file = std::move(writer.file_);
+    file.swap(writer.file_);
     checksums.swap(writer.checksums_);
   }
   const backends::CallerScope scope(writer.caller_);
   const auto all = writer.reads_();
   const auto reads = all ? NoteReads(*all) : std::nullopt;
-  if (!reads || !FillChecksums(file.get(), writer.size_, checksums)) return;
-  if (!blocks_->KeepFile(NameOfFile(writer.key_), file.get())) return;
-  const auto facts = FactsOfFile(file.get());
+  if (!reads || !FillChecksums(file->get(), writer.size_, checksums)) return;
+  // Without a seal nobody takes the new file for a damaged one of the old seal, also if this
+  // process ends before it has put the new one.
+  blocks_->RemoveFile(NameOfSeal(writer.key_));
+  if (!blocks_->KeepFile(NameOfFile(writer.key_), file->get())) return;
+  const auto facts = FactsOfFile(file->get());
   if (!facts) return;
   PutSeal(writer.key_, {*facts, std::move(checksums), *reads});
   ++kept_;
   kept_bytes_ += writer.size_;
 }
 
-std::shared_ptr<DecodedCache::Writer> DecodedCache::Write(const std::string& key, uint64_t size,
+std::shared_ptr<DecodedCache::Writer> DecodedCache::Write(const std::string& key,
+                                                          uint64_t version, uint64_t size,
                                                           FindReads reads) {
   if (size < kLeastSize || size > blocks_->options().capacity / 2) return nullptr;
   const model::MutexLock lock(mutex_);
-  const auto known = writers_.find(key);
+  const auto known = writers_.find({key, version});
   if (known != writers_.end()) {
     if (auto writer = known->second.lock()) return writer;
   }
@@ -359,7 +397,7 @@ std::shared_ptr<DecodedCache::Writer> DecodedCache::Write(const std::string& key
     if (writers_.size() >= kMostWriters) return nullptr;
   }
   auto writer = std::make_shared<Writer>(*this, key, size, std::move(reads));
-  writers_[key] = writer;
+  writers_[{key, version}] = writer;
   return writer;
 }
 
@@ -417,12 +455,12 @@ void DecodedCache::Writer::Add(uint64_t offset, ConstByteSpan bytes) {
   for (const auto& [block, checksum] : checksums) checksums_[block] = checksum;
   NoteWritten(offset, end);
   if (writing_ != 0) return;  // the last one goes on
-  if (is_over_) file_ = {};
+  if (is_over_) file_.reset();
   const bool is_complete =
       written_.size() == 1 && written_.begin()->first == 0 && written_.begin()->second == size_;
   if (is_over_ || !is_complete) return;
   is_over_ = true;
-  cache_.RunLater([self = shared_from_this()] { self->cache_.Finish(*self); });
+  cache_.FinishLater(shared_from_this());
 }
 
 int DecodedCache::Writer::FileFor(uint64_t begin, uint64_t end) {
@@ -431,11 +469,12 @@ int DecodedCache::Writer::FileFor(uint64_t begin, uint64_t end) {
   const auto next = written_.upper_bound(begin);
   if (next != written_.begin() && std::prev(next)->second >= end) return -1;  // it is there
   if (!file_) {
-    file_ = cache_.blocks_->NewFile(size_);
+    file_ = cache_.blocks_->MakeFile(size_);
     is_over_ = !file_;
   }
-  if (file_) ++writing_;
-  return file_.get();
+  if (!file_) return -1;
+  ++writing_;
+  return file_->get();
 }
 
 void DecodedCache::Writer::NoteWritten(uint64_t begin, uint64_t end) {

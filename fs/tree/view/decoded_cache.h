@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backends/base/unique_fd.h"
+#include "backends/store/block_cache/block_cache.h"
 #include "backends/store/caller.h"
 #include "backends/store/read_set.h"
 #include "backends/store/source.h"
@@ -24,10 +24,6 @@
 #include "fs/tree/tree_node.h"
 #include "model/error.h"
 #include "model/mutex.h"
-
-namespace ndlfs::backends {
-class BlockCache;
-}
 
 namespace ndlfs::fs {
 
@@ -72,9 +68,14 @@ class DecodedCache {
   // be used. `key` tells what the view is, and the versions of everything but its chunks. Looks
   // at the source as the current caller. `ledger` belongs to the array that the view shows, or
   // to one in its group. It notes the files of the source, so that a change of these counts as
-  // a change of the array.
-  std::shared_ptr<const FileHandle> Find(const std::string& key, uint64_t size,
-                                         cache::ChunkLedger& ledger);
+  // a change of the array. No other version of the view has had the number `version` in this
+  // process.
+  std::shared_ptr<const FileHandle> Find(const std::string& key, uint64_t version,
+                                         uint64_t size, cache::ChunkLedger& ledger);
+
+  // Whether there is such a file; kKeptSoon if a writer has all of its bytes. Of kKeptName.
+  std::string_view StateOf(const std::string& key, uint64_t version, uint64_t size,
+                           cache::ChunkLedger& ledger) EXCLUDES(mutex_);
 
   // All reads of the source that a view was made of.
   struct AllReads {
@@ -88,9 +89,10 @@ class DecodedCache {
 
   // Collects the bytes of one view as programs read them. Thread-safe.
   class Writer;
-  // The writer that all open files of a view share; null if the view cannot be kept.
-  std::shared_ptr<Writer> Write(const std::string& key, uint64_t size, FindReads reads)
-      EXCLUDES(mutex_);
+  // The writer that all open files of one version of a view share; null if the view cannot be
+  // kept. `version` is as for Find().
+  std::shared_ptr<Writer> Write(const std::string& key, uint64_t version, uint64_t size,
+                                FindReads reads) EXCLUDES(mutex_);
 
   struct Stats {
     uint64_t hits = 0;
@@ -108,22 +110,27 @@ class DecodedCache {
   // The last look at the files of the source.
   struct Known {
     int64_t ctime_ns = 0;  // of the kept file
+    uint64_t version = 0;  // of the view: a new one tells of a change
     Freshness::Time looked_at;
   };
 
   DecodedCache(std::shared_ptr<backends::BlockCache> blocks,
                std::shared_ptr<const backends::Source> source, Freshness freshness);
 
+  // Find() without counting.
+  std::shared_ptr<const FileHandle> Look(const std::string& key, uint64_t version,
+                                         uint64_t size, cache::ChunkLedger& ledger);
   SealPtr FindSeal(const std::string& key);
   void PutSeal(const std::string& key, const Seal& seal);
   void Remove(const std::string& key);
   // Whether the source still has the versions of the seal.
-  bool IsCurrent(const std::string& key, const Seal& seal) EXCLUDES(mutex_);
+  bool IsCurrent(const std::string& key, uint64_t version, const Seal& seal) EXCLUDES(mutex_);
   // False if a change is noticed, or the files cannot be noted.
   bool NoteIn(const Seal& seal, cache::ChunkLedger& ledger) const;
   // Reads a file whose times are not those of its seal.
   void CheckLater(const std::string& key, SealPtr seal) EXCLUDES(mutex_);
   void Check(const std::string& key, const Seal& seal);
+  void FinishLater(const std::shared_ptr<Writer>& writer) EXCLUDES(mutex_);
   void Finish(Writer& writer);
   std::string PathOf(const backends::ReadSet::Read& read) const;
   // The reads for a seal. nullopt if one of them cannot be looked at again, or if a file was so
@@ -144,9 +151,11 @@ class DecodedCache {
   model::Mutex mutex_;
   model::CondVar changed_;
   std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
-  std::unordered_map<std::string, std::weak_ptr<Writer>> writers_ GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, uint64_t>, std::weak_ptr<Writer>> writers_
+      GUARDED_BY(mutex_);  // by key and version
   std::deque<std::function<void()>> jobs_ GUARDED_BY(mutex_);
-  std::set<std::string> checking_ GUARDED_BY(mutex_);  // keys of files that are being read
+  std::set<std::string> finishing_ GUARDED_BY(mutex_);  // keys of views that are complete
+  std::set<std::string> checking_ GUARDED_BY(mutex_);   // keys of files that are being read
   bool ends_ GUARDED_BY(mutex_) = false;
   std::thread thread_;  // guarded by mutex_ until the destructor
 };
@@ -173,7 +182,7 @@ class DecodedCache::Writer : public std::enable_shared_from_this<DecodedCache::W
   model::Mutex mutex_;
   bool is_over_ GUARDED_BY(mutex_) = false;  // complete, or failed
   int writing_ GUARDED_BY(mutex_) = 0;       // calls that use the file
-  backends::UniqueFd file_ GUARDED_BY(mutex_);
+  std::optional<backends::BlockCache::NewFile> file_ GUARDED_BY(mutex_);
   std::map<uint64_t, uint64_t> written_ GUARDED_BY(mutex_);  // begins and ends of what is there
   // The checksum of each block; 0 if it is not known yet.
   std::vector<uint64_t> checksums_ GUARDED_BY(mutex_);

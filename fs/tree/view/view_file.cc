@@ -9,8 +9,10 @@
 #include "fs/tree/path_hash.h"
 #include "fs/tree/store/store_attributes.h"
 #include "fs/tree/view/decoded_cache.h"
+#include "fs/tree/view/original_file.h"
 #include "fs/tree/view/view_identity.h"
 #include "fs/tree/xattr.h"
+#include "fs/view/array/views.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -56,9 +58,11 @@ uint64_t FactsOf(const Entity& entity, const Attributes& attributes,
 
 class ViewHandle final : public FileHandle {
  public:
-  // `whole` is `found.made`, or a file in it.
+  // `whole` is `found.made`, or a file in it. `original` is a file with the same bytes, or
+  // none.
   ViewHandle(StorePtr store, FoundView found, const ViewPtr& whole,
-             cache::Prefetcher& prefetcher, std::shared_ptr<DecodedCache::Writer> keeps_in)
+             cache::Prefetcher& prefetcher, std::shared_ptr<DecodedCache::Writer> keeps_in,
+             backends::UniqueFd original = {})
       : store_(std::move(store)),
         name_(found.entity->is_group()
                   ? NameOfFile(*store_, found.entity->path(), found.made->name)
@@ -66,7 +70,8 @@ class ViewHandle final : public FileHandle {
         entity_(std::move(found.entity)),
         made_(std::move(found.made)),
         view_(whole->ForReader(prefetcher)),
-        keeps_in_(std::move(keeps_in)) {
+        keeps_in_(std::move(keeps_in)),
+        original_(std::move(original)) {
     if (view_ == nullptr) view_ = whole;
   }
 
@@ -88,6 +93,10 @@ class ViewHandle final : public FileHandle {
     if (keeps_in_) keeps_in_->Add(offset, bytes);
   }
 
+  // Only for the kernel. What Read() finds has to be of one version, because others who open
+  // the file get it from the kernel's pages.
+  int descriptor() const override { return original_.get(); }
+
   // The index of a store lives as long as its arrays, so it counts, too. If the store is no
   // longer open, nobody knows how large the index is.
   KeptObjects kept() const override {
@@ -106,6 +115,7 @@ class ViewHandle final : public FileHandle {
   const EntityViewPtr made_;
   ViewPtr view_;
   const std::shared_ptr<DecodedCache::Writer> keeps_in_;  // null: the view is not kept
+  const backends::UniqueFd original_;
 };
 
 // One version of a view, or of a file in it: stands for its generation.
@@ -170,11 +180,13 @@ class ViewFile final : public TreeNode {
   }
   model::Result<std::optional<std::string>> GetExtendedAttribute(
       std::string_view name) const override {
-    if (name != kCostName) return std::nullopt;
+    const bool asks_whether_kept = name == kKeptName && context_.decoded;
+    if (name != kCostName && !asks_whether_kept) return std::nullopt;
     NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
     NDLFS_TRY(const FoundView found, FindViewAgain(store, path_, name_, below_));
     const ViewPtr view = FileOf(found.node);
     if (view == nullptr) return std::nullopt;
+    if (asks_whether_kept) return KeptState(*store, found, *view);
     NDLFS_TRY(const auto cost, view->FindCost(), NameOfFile(*store_, path_, name_));
     return cost ? std::optional(DescribeCost(*cost)) : std::nullopt;
   }
@@ -185,21 +197,45 @@ class ViewFile final : public TreeNode {
   }
 
  private:
-  // The kept bytes of the view, if there are any, else what makes them, and keeps them.
+  // The bytes of the view in a file of the source or a kept one, if there are any, else what
+  // makes them, and keeps them.
   std::shared_ptr<const FileHandle> OpenKept(const StorePtr& store, FoundView found,
                                              const ViewPtr& view, uint64_t size) {
+    if (found.made->name == kNpyView.file_name && below_.empty()) {
+      auto original = OpenOriginal(context_, *store, *found.entity, *view, size);
+      if (original) {
+        return std::make_shared<const ViewHandle>(
+            store, std::move(found), view, context_.prefetcher, nullptr, std::move(original));
+      }
+    }
     std::shared_ptr<DecodedCache::Writer> writer;
     const auto key = context_.decoded ? IdentityOf(*store, *found.entity, *found.made, below_)
                                       : std::nullopt;
     if (key) {
       const auto ledger = LedgerOf(*store, *found.entity, *found.made);
-      auto kept = ledger ? context_.decoded->Find(*key, size, *ledger) : nullptr;
+      auto kept = ledger ? context_.decoded->Find(*key, found.made->generation, size, *ledger)
+                         : nullptr;
       if (kept) return kept;
-      writer =
-          context_.decoded->Write(*key, size, FindReadsOf(store, found.entity, found.made));
+      writer = context_.decoded->Write(*key, found.made->generation, size,
+                                       FindReadsOf(store, found.entity, found.made));
     }
     return std::make_shared<const ViewHandle>(store, std::move(found), view,
                                               context_.prefetcher, std::move(writer));
+  }
+
+  // The value of kKeptName.
+  model::Result<std::optional<std::string>> KeptState(MountedStore& store,
+                                                      const FoundView& found,
+                                                      const View& view) const {
+    NDLFS_TRY(const uint64_t size, Size());
+    const bool is_npy = found.made->name == kNpyView.file_name && below_.empty();
+    if (is_npy && OpenOriginal(context_, store, *found.entity, view, size)) {
+      return std::string(kKeptNever);
+    }
+    const auto key = IdentityOf(store, *found.entity, *found.made, below_);
+    const auto ledger = key ? LedgerOf(store, *found.entity, *found.made) : nullptr;
+    if (!ledger) return std::string(kKeptNever);
+    return std::string(context_.decoded->StateOf(*key, found.made->generation, size, *ledger));
   }
 
   // The state of Size() until the size is known.

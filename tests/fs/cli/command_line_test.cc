@@ -65,11 +65,11 @@ TEST(CommandLineTest, HelpShowsAllThatACommandNeeds) {
   EXPECT_EQ(usage("describe"), "Usage: ndlfs describe STORE [PATH] [OPTIONS]");
   EXPECT_EQ(usage("check"), "Usage: ndlfs check SOURCE... [OPTIONS]");
   EXPECT_EQ(usage("join"), "Usage: ndlfs join STORE... [OPTIONS]");
-  EXPECT_EQ(usage("warm"), "Usage: ndlfs warm PATH... --block-cache DIR [OPTIONS]");
+  EXPECT_EQ(usage("warm"), "Usage: ndlfs warm PATH... [OPTIONS]");
   EXPECT_EQ(usage("run"), "Usage: ndlfs run SOURCE [OPTIONS] -- COMMAND...");
   EXPECT_THAT(Ndlfs({"warm", "a"}),
-              IsWrong("--block-cache is required: ndlfs warm PATH... --block-cache DIR; see "
-                      "ndlfs warm --help"));
+              IsWrong("--block-cache DIR or --decoded is required: see ndlfs warm --help"));
+  EXPECT_THAT(Ndlfs({"warm", "a", "--decoded", "--block-cache", "b"}).status, 2);
 }
 
 TEST(CommandLineTest, HelpIsACommandToo) {

@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -252,10 +254,11 @@ class KeptFileTest : public BlockCacheTest {
  protected:
   // Keeps `text` as a file of its own.
   static bool Keep(BlockCache& cache, std::string_view key, const std::string& text) {
-    const UniqueFd file = cache.NewFile(text.size());
+    const auto file = cache.MakeFile(text.size());
     if (!file) return false;
-    EXPECT_EQ(::write(file.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
-    return cache.KeepFile(key, file.get());
+    EXPECT_EQ(::write(file->get(), text.data(), text.size()),
+              static_cast<ssize_t>(text.size()));
+    return cache.KeepFile(key, file->get());
   }
   static std::string Read(BlockCache& cache, std::string_view key) {
     const UniqueFd file = cache.FindFile(key);
@@ -283,12 +286,48 @@ TEST_F(KeptFileTest, HasItsBytesAndNothingElse) {
 TEST_F(KeptFileTest, LeavesNothingIfItIsNotKept) {
   const auto cache = Open();
   {
-    const UniqueFd file = cache->NewFile(3);
+    const auto file = cache->MakeFile(3);
     ASSERT_TRUE(file);
-    EXPECT_EQ(::write(file.get(), "one", 3), 3);
-    EXPECT_TRUE(Files().empty());
+    EXPECT_EQ(::write(file->get(), "one", 3), 3);
   }
   EXPECT_TRUE(Files().empty());
+}
+
+TEST_F(KeptFileTest, FilesThatAreBeingWrittenNeedRoom) {
+  const auto cache = Open(64 << 10);
+  const auto other = Open(64 << 10);
+  const std::string text(20 << 10, 'x');
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(Keep(*cache, fmt::format("{}", i), text));
+  auto one = cache->MakeFile(text.size());
+  auto two = other->MakeFile(text.size());
+  ASSERT_TRUE(one && two);
+  EXPECT_LE(BytesOfFiles(), uint64_t{64} << 10);
+  auto three = cache->MakeFile(text.size());
+  ASSERT_TRUE(three);
+  EXPECT_EQ(Read(*cache, "2"), "absent") << "nothing else is left to remove";
+  EXPECT_FALSE(Open(64 << 10)->MakeFile(text.size())) << "all room is taken";
+  EXPECT_FALSE(other->MakeFile(text.size()));
+  EXPECT_TRUE(other->Put("block", AsBytes("small"))) << "refused for a while only";
+  one.reset();
+  EXPECT_TRUE(Keep(*other, "3", text));
+  EXPECT_EQ(Read(*cache, "3"), std::string(100, 'x'));
+  EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(KeptFileTest, RoomOfAProcessThatWasKilledIsFree) {
+  const auto cache = Open(64 << 10);
+  ASSERT_TRUE(Keep(*cache, "a", "one"));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto file = Open(64 << 10)->MakeFile(30 << 10);
+    std::_Exit(file ? 0 : 1);  // without its destructor
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_EQ(Files().size(), 2u);
+  EXPECT_TRUE(Open(64 << 10)->MakeFile(30 << 10));
+  EXPECT_EQ(Files().size(), 1u);
 }
 
 TEST_F(KeptFileTest, NothingButAFileIsFound) {
@@ -314,7 +353,7 @@ TEST_F(KeptFileTest, OldestMakeRoomForFilesAndBlocks) {
   EXPECT_LE(BytesOfFiles(), uint64_t{64} << 10);
   EXPECT_EQ(Read(*cache, "0"), "absent");
   EXPECT_EQ(Read(*cache, "9"), std::string(100, 'x'));
-  EXPECT_FALSE(cache->NewFile(33 << 10)) << "more than half";
+  EXPECT_FALSE(cache->MakeFile(33 << 10)) << "more than half";
 }
 
 TEST_F(BlockCacheTest, ManyThreadsReadAndWrite) {
