@@ -143,7 +143,8 @@ thread_local Task* self = nullptr;
 // The scenario that runs. Only the thread that may run uses it.
 class World {
  public:
-  World(Chooser& chooser, std::string name) : chooser_(chooser), name_(std::move(name)) {
+  World(Chooser& chooser, uint64_t number, std::string name)
+      : chooser_(chooser), number_(number), name_(std::move(name)) {
     self = Add();
   }
   ~World() { self = nullptr; }
@@ -219,6 +220,7 @@ class World {
     return clock == CLOCK_REALTIME ? time - kEpoch : time;
   }
   int64_t now() const { return now_; }
+  uint64_t number() const { return number_; }
 
  private:
   static constexpr int64_t kBegin = 1'000'000 * kSecond;
@@ -289,6 +291,7 @@ class World {
   }
 
   Chooser& chooser_;
+  const uint64_t number_;
   const std::string name_;
   std::vector<std::unique_ptr<Task>> tasks_;
   std::map<const void*, Task*> owners_;
@@ -314,8 +317,9 @@ void* RunTask(void* given) {
   return result;
 }
 
-void RunWorld(Chooser& chooser, const std::string& name, const Scenario& scenario) {
-  World made(chooser, name);
+void RunWorld(Chooser& chooser, uint64_t number, const std::string& name,
+              const Scenario& scenario) {
+  World made(chooser, number, name);
   world = &made;
   scenario();
   world = nullptr;
@@ -330,7 +334,7 @@ void ForRandomSchedules(unsigned count, const Scenario& scenario) {
   for (uint64_t number = first; number < end; ++number) {
     RandomChooser chooser(number);
     const std::string name = "NDLFS_SCHEDULE=" + std::to_string(number);
-    RunWorld(chooser, name, scenario);
+    RunWorld(chooser, number, name, scenario);
     if (!::testing::Test::HasFailure()) continue;
     ADD_FAILURE() << "with " << name;
     return;
@@ -340,11 +344,13 @@ void ForRandomSchedules(unsigned count, const Scenario& scenario) {
 uint64_t ForAllSchedules(unsigned stops, uint64_t most, const Scenario& scenario) {
   EveryChooser chooser(stops);
   for (uint64_t number = 1;; ++number) {
-    RunWorld(chooser, "schedule " + std::to_string(number), scenario);
+    RunWorld(chooser, number, "schedule " + std::to_string(number), scenario);
     if (::testing::Test::HasFailure()) ADD_FAILURE() << "with schedule " << number;
     if (::testing::Test::HasFailure() || number == most || !chooser.Advance()) return number;
   }
 }
+
+uint64_t ScheduleNumber() { return world != nullptr ? world->number() : 0; }
 
 void SchedulePoint() {
   if (self != nullptr) world->Point();

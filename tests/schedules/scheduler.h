@@ -29,6 +29,9 @@ void ForRandomSchedules(unsigned count, const Scenario& scenario);
 // `stops` times, but not more than `most` schedules. Returns how many there were.
 uint64_t ForAllSchedules(unsigned stops, uint64_t most, const Scenario& scenario);
 
+// The number of the schedule that runs, for what a scenario draws by itself; 0 outside of one.
+uint64_t ScheduleNumber();
+
 // A point at which the scheduler may let another thread go on. Nothing outside of a scenario.
 void SchedulePoint();
 
