@@ -34,9 +34,9 @@ class Version final : public TreeNode {
 
 TEST(InodeTableSchedulesTest, LookupsAndForgetsLeaveNothing) {
   test::ForRandomSchedules(1000, [] {
-    InodeTable table(std::make_shared<const Version>(0));
+    InodeTable table(std::make_shared<Version>(0));
     const auto use = [&](uint64_t version) {
-      const auto node = std::make_shared<const Version>(version);
+      const auto node = std::make_shared<Version>(version);
       for (int i = 0; i < 3; ++i) {
         const auto folder = table.Lookup(InodeTable::kRoot, "folder", node);
         ASSERT_TRUE(folder);

@@ -41,7 +41,7 @@ void ReadOnward(Prefetcher& prefetcher, const std::shared_ptr<const ArrayReader>
     std::string bytes(kChunk, '?');
     const auto read = reader->Read(
         chunk * kChunk, backends::ByteSpan(reinterpret_cast<std::byte*>(bytes.data()), kChunk),
-        hint);
+        model::ByteOrder::kLittle, hint);
     EXPECT_TRUE(read) << read.error().message();
     EXPECT_EQ(bytes, std::string(kChunk, LetterOf(chunk)));
   }

@@ -29,14 +29,10 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 
 // The function of the C library that one of this file hides.
-template <typename Function>
-Function* Real(const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
-#define REAL(name)                                                                  \
-  ([]() -> decltype(&::name) {                                                      \
-    static const auto real = Real<std::remove_pointer_t<decltype(&::name)>>(#name); \
-    return real;                                                                    \
+#define REAL(name)                                                                           \
+  ([] {                                                                                      \
+    static const auto real = reinterpret_cast<decltype(&::name)>(::dlsym(RTLD_NEXT, #name)); \
+    return real;                                                                             \
   }())
 
 int64_t RealNow(clockid_t clock) {
