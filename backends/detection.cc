@@ -186,8 +186,8 @@ std::vector<std::string_view> MarkersOfAll() {
   return names;
 }
 
-// Whether one of `names` is there, by what was found of `asked`; false for a name that was not
-// asked for.
+// Whether one of `names` exists, by `found`, the answers about `asked`. False for a name that
+// nobody has asked for.
 using FoundFiles = std::vector<model::Result<std::optional<ValueInfo>>>;
 bool HasOneOf(std::span<const std::string_view> names,
               const std::vector<std::string_view>& asked, const FoundFiles& found) {
@@ -204,7 +204,8 @@ bool HasOneOf(std::span<const std::string_view> names,
 const Format* LookForRemoteStore(const Source& source, std::string_view path,
                                  std::vector<std::string_view>& names) {
   const bool is_called_so = IsCalledLikeStore(source, path);
-  // Of another directory that a server lists it is less likely: one round is enough.
+  // Another directory of a server is less likely to be a store: one round of questions is
+  // enough.
   if (!is_called_so && !path.empty()) return nullptr;
   const Format* first = FindFirstMarker(source, path, kAskedFirst);
   if (first != nullptr || !is_called_so) return first;

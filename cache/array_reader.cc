@@ -157,7 +157,7 @@ void ArrayReader::PlanAhead() {
 void ArrayReader::AddSpill() {
   const bool decodes = spec().dtype.is_fixed_size() && max_chunk_bytes() != 0 && !joined_;
   if (cache_.spill_space() == nullptr || !decodes || byte_size() == 0) return;
-  // It may outlive this object by a moment, so it has what it needs.
+  // The function may outlive this object by a moment, so it holds everything that it needs.
   const auto last_byte = [source = source_, strides = strides_](uint64_t chunk) {
     return LastByteOf(source->spec(), strides, chunk);
   };
@@ -192,8 +192,8 @@ uint64_t ArrayReader::max_ahead_bytes() const {
 
 uint64_t ArrayReader::band_chunks() const {
   if (piece_bytes_ != 0) return 1;
-  // A chunk that is more than one thick along some dimension is come back to
-  // for each index of it, and so are all chunks along the later dimensions.
+  // If a chunk has more than one index along a dimension, the stream comes back to it for each
+  // of them. It also comes back to all chunks along the later dimensions.
   const ChunkGrid& grid = spec().grid;
   size_t d = 0;
   while (d < grid.rank() && grid.max_chunk_shape()[d] == 1) ++d;
@@ -394,7 +394,7 @@ Result<void> ArrayReader::ReadContiguous(const ContiguousRange& range, uint64_t 
       out);
 }
 
-// As it is stored, which `runs` turns into what is shown.
+// Reads the bytes as they are stored; `runs` turns them into those that are shown.
 Result<void> ArrayReader::ReadRaw(const ContiguousRange& range,
                                   std::span<const model::SwapRun> runs, uint64_t offset,
                                   ByteSpan out) const {
@@ -574,9 +574,9 @@ Result<ChunkCache::Handle> ArrayReader::FixedChunk(const Index& index, bool& is_
                           });
 }
 
-// How large it will be, nobody knows: it gets little memory first, which nearly
-// always is enough, and where it is not much more, up to what is permitted. So
-// chunks that claim a lot are decoded one by one.
+// Nobody knows how large the chunk will be. It gets little memory at first, which nearly always
+// suffices. If not, it gets much more, up to the limit. So chunks that claim much memory are
+// decoded one by one.
 Result<ChunkCache::Handle> ArrayReader::VariableChunk(const Index& index, bool& is_hit) const {
   constexpr uint64_t kLeast = uint64_t{256} << 10;
   constexpr uint64_t kMost = uint64_t{4} << 20;

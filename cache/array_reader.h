@@ -66,14 +66,14 @@ class ArrayReader {
                            model::ByteOrder order = model::ByteOrder::kLittle,
                            ReadHint hint = ReadHint::kOnward) const;
 
-  // Whether Load() gives the elements of a chunk. If not, only Read() does: the elements lie in
-  // a file as they are, or in other arrays.
+  // Whether Load() can return chunks. If false, only Read() returns elements: they lie in a
+  // file without encoding, or in other arrays.
   bool has_chunks() const { return !joined_ && !source_->contiguous(); }
 
   // The following methods are for readers that decode ahead. Chunks are numbered in C order,
-  // which is also the order in which the element stream enters them. If each read is a request
-  // to a server, elements that lie in a file one after the other (ArraySource::contiguous())
-  // are cut into pieces, which are read ahead like chunks.
+  // which is also the order in which the element stream enters them. Elements that lie in a
+  // file one after the other (ArraySource::contiguous()) have no chunks. If each read is a
+  // request to a server, they are cut into pieces, which are read ahead like chunks.
   uint64_t chunk_count() const { return chunk_count_; }
   // The chunk that byte `offset` of the element stream is in.
   uint64_t ChunkAt(uint64_t offset) const;
@@ -82,8 +82,8 @@ class ArrayReader {
   uint64_t LastByte(uint64_t chunk) const;
   // Decoded size of the largest chunk in bytes; 0 if nothing has to be decoded.
   uint64_t max_chunk_bytes() const;
-  // The size of the largest block that Prefetch() loads, in bytes. 0 if it loads nothing,
-  // because nothing has to be decoded and reads need not wait for a server.
+  // The size of the largest block that Prefetch() loads, in bytes. 0 if it loads nothing:
+  // nothing has to be decoded, and reads need not wait for a server.
   uint64_t max_ahead_bytes() const;
   // The number of chunks in a band. Within a band, the element stream goes from
   // chunk to chunk, and comes back to each of them until it has passed the
@@ -105,7 +105,7 @@ class ArrayReader {
   // Whether a chunk is stored; false if it is absent. Looks at the source without reading the
   // chunk, and notes nothing. True for a chunk that lies in other arrays.
   model::Result<bool> IsStored(uint64_t chunk) const;
-  // What a read of a chunk takes.
+  // The cost of reading a chunk.
   struct ChunkCost {
     uint64_t fetched_bytes = 0;  // as it is stored; 0 if only reading it tells
     uint64_t decoded_bytes = 0;  // 0 if nothing has to be decoded
@@ -113,7 +113,7 @@ class ArrayReader {
   };
   // Looks at the source as IsStored() does. For a chunk that lies in other arrays, the sum.
   model::Result<ChunkCost> CostOf(uint64_t chunk) const;
-  // A chunk, decoded; empty if it is absent. Needs has_chunks().
+  // The decoded chunk; an empty block if the chunk is absent. Call it only if has_chunks().
   model::Result<ChunkCache::Handle> Load(uint64_t chunk) const;
   // The index of a chunk, as errors show it: "0.3.1".
   std::string ChunkName(uint64_t chunk) const;

@@ -12,11 +12,11 @@
 
 namespace ndlfs::cache {
 
-// For threads that read one range of the element stream after the other, and that together read
-// the whole stream about in its order. Has each chunk decoded once: the threads share the
-// chunks that the next ranges need, chunks that the cache evicts too early go to its spill
-// space, and chunks that no range needs any more are evicted first. Thread-safe. The reader
-// must outlive the object.
+// Serves threads that read one range of the element stream after the other, and that together
+// read the whole stream, about in its order. Makes sure that each chunk is decoded once. The
+// threads share the chunks that the next ranges need. Chunks that the cache evicts too early go
+// to its spill space. Chunks that no range needs any more are evicted first. Thread-safe. The
+// reader must outlive the object.
 class ArraySweep {
  public:
   explicit ArraySweep(const ArrayReader& reader);

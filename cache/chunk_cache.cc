@@ -255,7 +255,7 @@ void ChunkCache::Discharge(uid_t user, uint64_t bytes) {
   if (found->second.bytes == 0 && found->second.lru.empty()) users_.erase(found);
 }
 
-// All but the one who has most together have the eighth.
+// The eighth is for all users together, except the user with the most bytes.
 bool ChunkCache::MayExceed(uid_t user, uint64_t bytes) const {
   if (users_.size() < 2) return false;
   const auto most = std::max_element(

@@ -47,7 +47,7 @@ struct BlockKey {
 // A block belongs to the user for whom it was loaded (backends/store/caller.h). The budget is
 // shared equally among users. The cache first evicts blocks of users who hold more than their
 // share, and of users who have asked for no block in the last minute. A user whose loads would
-// have to wait for those of another user may use an eighth of the budget on top of the budget.
+// have to wait for those of another user may use another eighth of the budget in addition.
 class ChunkCache final : public backends::IndexCache {
  public:
   // `spill` may be null; it must outlive the cache.
@@ -95,10 +95,10 @@ class ChunkCache final : public backends::IndexCache {
   // Returns the block, and loads it first if it is not in the cache. `block_bytes` is the size
   // that the block is expected to have; its true size is charged after the load.
   // `transient_bytes` is the most memory that the load needs in addition. A failed load is not
-  // kept: all callers that waited for it get the error, and the next caller tries again. If the
-  // request of the calling thread has ended (backends/store/cancellation.h), this fails instead
-  // of starting a load or waiting for one; other threads that waited for that load then load
-  // the block themselves.
+  // kept: all callers that waited for it get the error, and the next caller tries again. Fails
+  // if the request of the calling thread has ended (backends/store/cancellation.h), instead of
+  // starting a load or waiting for one. Other threads that wait for the same block then load it
+  // themselves.
   model::Result<Handle> GetOrLoad(const BlockKey& key, uint64_t block_bytes,
                                   uint64_t transient_bytes, const ReservedLoader& load);
   model::Result<Handle> GetOrLoad(const BlockKey& key, uint64_t block_bytes,
@@ -213,15 +213,13 @@ class ChunkCache final : public backends::IndexCache {
   // Waits for `condition`, but returns now and then if the request of this thread can end.
   void WaitAWhile(model::CondVar& condition) REQUIRES(mutex_);
   void Release(uid_t user, uint64_t bytes) EXCLUDES(mutex_);
-  // An entry that Evict() has taken out. One with an overflow can still be
-  // found.
+  // An entry that Evict() has taken out. If it has an overflow, readers can still find it.
   struct Victim {
     EntryPtr entry;
     std::shared_ptr<Overflow> overflow;
   };
-  // Takes out the least recently used blocks until `bytes` more bytes would
-  // fit. The caller must pass them to LetGo() without the mutex; only this
-  // releases their bytes.
+  // Takes out the least recently used blocks until `bytes` more bytes would fit. The caller
+  // must pass them to LetGo() without the mutex; only LetGo() releases their bytes.
   std::vector<Victim> Evict(uint64_t bytes) REQUIRES(mutex_);
   // The user whose oldest block is evicted next; null if there is no block.
   User* NextVictim() REQUIRES(mutex_);

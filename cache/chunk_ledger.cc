@@ -20,11 +20,12 @@ namespace {
 // A time of change that moves no file's modification time.
 constexpr int64_t kNoTime = 1;
 
-// A server is asked for no more before a read goes on.
+// The most files that the ledger asks a server about before a read goes on.
 constexpr size_t kSampleOfServer = 16;
 
-// How long nothing new is looked for where no time of a file tells of it, and how small a part
-// of all time such looks, and looks at very many files, may take: 1 / 32, 1 / 8.
+// If the times of files cannot tell whether anything is new, the ledger looks again after this
+// interval. Such looks, and looks at very many files, may take 1 / 32 of all time; looks for
+// absent files 1 / 8.
 constexpr auto kLookInterval = std::chrono::milliseconds(1);
 constexpr auto kLookIntervalOfServer = std::chrono::seconds(2);
 constexpr int kShareOfTime = 32;

@@ -17,10 +17,10 @@
 namespace ndlfs::cache {
 
 // The ledger of one array notes the version of each file from which data of the array were
-// read. Being absent counts as a version, too. So before the next program opens a view of the
-// array, a change of any of these files is noticed. Once a change was noticed, the ledger stays
-// changed: data from before and after the change do not belong together. The owner has to begin
-// a new ledger, with a new ArraySource. Thread-safe.
+// read. Being absent counts as a version, too. So ndlfs notices a change of any of these files
+// before the next program opens a view of the array. After a change the ledger stays changed
+// for good, because data from before and after the change do not belong together. The owner has
+// to begin a new ledger, with a new ArraySource. Thread-safe.
 //
 // A file that is read for the first time has no noted version to compare with. A ledger
 // therefore knows a time at which all noted files held together. If a newly noted file was
@@ -28,10 +28,10 @@ namespace ndlfs::cache {
 // watches them, at the metadata. If they have not changed, all that was read is what the source
 // held at the time of this look.
 //
-// The clock of the source (Store::ClockNs()) tells what was written after a time; it may be the
-// clock of another machine. If nobody knows that clock, the ledger assumes that it shows at
-// least the newest time that it has seen on a file, and that it goes on from there: a file that
-// is newer than all before it may have been written just now.
+// The clock of the source (Store::ClockNs()), which may be that of another machine, tells which
+// files were written after a time. If nobody knows that clock, the ledger assumes that it shows
+// at least the newest time of a file so far, and that it goes on from there. So a file that is
+// newer than all files before it may have been written just now.
 //
 // All read sets together note a limited number of files. A ledger that could not note all reads
 // answers Changed() with true, because nobody can tell that nothing has changed. Readers of the
@@ -68,10 +68,10 @@ class ChunkLedger {
   // - If the file was written late, the ledger looks at all other files, or mostly at a
   //   sample if they are very many.
   // - If the file is absent, or may have come with another directory, it does so now and then.
-  // `looks` is what Expect() returned before the read. If a look has begun since, it has not
-  // seen this file, and the ledger looks at the file by itself. It also does so if the source
-  // reported the version of the file before the time at which all noted files were known to
-  // hold.
+  //   `looks` is the number that Expect() returned before the read. If another look has begun
+  //   since, that look has not seen this file, so the ledger looks at the file by itself. It
+  //   also does so if the source reported the version of the file before the time at which all
+  //   noted files held.
   model::Result<void> NoteRead(const std::shared_ptr<const backends::Store>& store,
                                const std::string& key,
                                const std::optional<backends::ValueInfo>& found,

@@ -38,9 +38,9 @@ class JoinedReader {
   // As ArrayReader::Read, little-endian. The range lies within the array.
   model::Result<void> Read(uint64_t offset, backends::ByteSpan out, ReadHint hint) const;
 
-  // Calls `visit` for the chunks of the parts that chunk `index` of the join is made of: with
-  // the reader of a part, and the number of the chunk there. If there are very many, not for
-  // all. Opens the parts if `opens`, and otherwise leaves out those that are not open. Leaves
+  // Chunk `index` of the join is made of chunks of parts. Calls `visit` for each of these, with
+  // the reader of the part and the number of the chunk there; if there are very many, only for
+  // some. Opens the parts if `opens`, and otherwise leaves out parts that are not open. Leaves
   // out parts that cannot be opened.
   void ForEachChunk(std::span<const uint64_t> index, bool opens,
                     const std::function<void(const ArrayReader&, uint64_t)>& visit) const;

@@ -9,8 +9,8 @@ namespace ndlfs::cache {
 
 // Tells how many fetches should be under way while a reader waits for its first chunk. If each
 // connection has a rate of its own, more fetches bring more bytes. If all of them share one
-// link, more fetches only delay the first chunk. So the probe begins with few fetches, then
-// adds half as many again, measures how fast bytes come from all of them, and goes on while
+// link, more fetches only delay the first chunk. So the probe begins with few fetches, and then
+// adds half as many again. It measures how fast bytes come from all fetches, and goes on while
 // they come faster than before. For one thread at a time.
 class LinkProbe {
  public:
@@ -31,8 +31,8 @@ class LinkProbe {
   bool is_done() const { return is_done_; }
 
  private:
-  // Starts the next interval to be measured now or, if that is later, at about `from`, because
-  // fetches that have just begun do not bring much yet.
+  // Starts the next interval to be measured: now or, if that is later, at about `from`. Fetches
+  // that have just begun do not bring much yet.
   void StartInterval(uint64_t received, Clock::time_point now, Clock::time_point from);
 
   size_t fetches_ = 0;  // begun so far

@@ -17,11 +17,11 @@
 namespace ndlfs::cache {
 
 // Decides how many loads of a mount run at once, and which of them may decode. It starts with
-// one fetch for each decoder, or with as many as are allowed if the source is a server. Each
-// fetch that has to wait, while no fetched chunk waits for a decoder, adds one. A fetch takes
-// one away if it does not have to wait, or if it takes less time than the decoders need for the
-// chunks that wait for them: a later fetch would still be in time. But fetches that are stuck
-// leave room for as many loads as there are decoders. Thread-safe.
+// one fetch for each decoder, or with as many as are allowed if the source is a server. A fetch
+// that has to wait adds one load, if no fetched chunk waits for a decoder. A fetch that does
+// not have to wait takes one load away. So does a fetch that takes less time than the decoders
+// need for the chunks that wait for them, because a later fetch would still be in time. Fetches
+// that are stuck always leave room for as many loads as there are decoders. Thread-safe.
 //
 // While fetches do not wait, no load waits for a turn to decode either: then each load works
 // from its beginning to its end, and the system shares the cores better than turns would.
@@ -30,8 +30,8 @@ class LoadPace {
   struct Limits {
     unsigned decoders = 0;  // 0: one for each core
     unsigned fetches = 64;  // if these are fewer than the decoders: as many as the decoders
-    // Each fetch is a request to a server. Then all of them take long, and a width that grew
-    // only when a fetch ends would take several times as long to get there.
+    // Each fetch is a request to a server. All fetches then take long. If the width grew only
+    // when a fetch ends, it would take several times as long to get there.
     bool is_remote = false;
     // How many bytes fetches have brought so far, including those under way. Null if nobody
     // counts.

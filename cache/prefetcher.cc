@@ -50,15 +50,14 @@ constexpr uint64_t kTinyChunk = uint64_t{4} << 10;
 // Jumps of the same width that are looked ahead.
 constexpr uint64_t kMostJumps = 16;
 
-// Chunks that may be loaded ahead with a share of the cache of `bytes`, `at_once` to keep
-// all threads busy, where `needed` chunks are behind them that the reader comes back to, or
-// may.
+// How many chunks may be loaded ahead with a share of the cache of `bytes`. `at_once` chunks
+// keep all threads busy. `needed` chunks are behind the reader, which may come back to them.
 uint64_t MaxWindow(const ArrayReader& reader, unsigned at_once, uint64_t bytes,
                    uint64_t needed) {
   const uint64_t chunk = std::max<uint64_t>(reader.max_ahead_bytes(), 1);
   const uint64_t held = reader.band_chunks() * chunk;  // no overflow: sources check sizes
-  // Half of what the chunks leave that the reader comes back to: there are
-  // other readers, and what decoding takes.
+  // The reader comes back to the chunks of a band. Takes half of the memory that these leave;
+  // other readers and decoding need the rest.
   const uint64_t most = std::max({reader.band_chunks(), kMostAhead / chunk, uint64_t{at_once}});
   const uint64_t beside = held >= bytes ? 0 : std::min((bytes - held) / 2 / chunk, most);
   if (reader.spill() == nullptr) return beside;

@@ -92,12 +92,12 @@ class Prefetcher {
   Stats stats_ GUARDED_BY(mutex_);
 };
 
-// Follows the reads of one open file. It recognizes a reader that goes forward
-// from one read to the next (a little out of order, as the kernel's read-ahead
-// does), plane after plane, or in jumps of equal width. It then has the chunks
-// ahead of the reader decoded: first a few, and more as the reader keeps going.
-// It stops at once when the reader goes elsewhere or closes the file. The cache
-// evicts chunks that the reader has passed before others. Thread-safe.
+// Follows the reads of one open file. It recognizes three kinds of readers: those that go
+// forward from one read to the next (a little out of order, as the kernel's read-ahead does),
+// plane after plane, or in jumps of equal width. For these the prefetcher decodes the chunks
+// ahead: first a few, and more as the reader keeps going. It stops at once when the reader goes
+// elsewhere or closes the file. The cache evicts chunks that the reader has passed before
+// others. Thread-safe.
 class ReadStream {
  public:
   ReadStream(Prefetcher& prefetcher, std::shared_ptr<const ArrayReader> reader);

@@ -86,8 +86,8 @@ constexpr size_t kCopiedBytes = 64 << 10;
 // Runs of this size are read to where they belong.
 constexpr size_t kDirectBytes = 16 << 10;
 
-// Up to this size, or this many times of what is wanted, reading all is
-// cheaper than reading twice.
+// One read of everything is cheaper than two reads, up to this size, or up to this many times
+// the wanted bytes.
 constexpr uint64_t kSmallBytes = 4 << 10;
 constexpr uint64_t kMostWaste = 4;
 

@@ -152,7 +152,7 @@ class Scanner {
   std::string_view rest_;
 };
 
-// A date and a time of the day, with what the text says of it.
+// A date and a time of the day, and how exactly the text tells it.
 struct Clock {
   Date date;
   int month_day = 0;  // how many of month and day are given

@@ -68,8 +68,8 @@ struct Period {
   Nanoseconds end = 0;
   bool is_longer_than_day = false;  // a month or a year
 };
-// A date with four or more digits for the year, and a time of the day behind 'T', '_' or a
-// blank. nullopt where the text is none, or the calendar has no such day.
+// Reads a date with four or more digits for the year, which a time of the day may follow after
+// 'T', '_' or a blank. nullopt if `text` is no such date, or the calendar has no such day.
 std::optional<Period> ParsePeriod(Calendar calendar, std::string_view text);
 
 // "2020-01-01T06:00:00.000000000", "-0044-03-15T00:00:00". `digits` of the second's fraction:

@@ -9,10 +9,9 @@
 
 namespace ndlfs::model {
 
-// Whether this build has the address or the thread sanitizer. Limits on memory
-// and system calls have to allow for them: they reserve far more address space
-// than they use, and make system calls of their own to watch threads, read maps
-// and start a symbolizer.
+// Whether this build has the address or the thread sanitizer. Limits on memory and system calls
+// have to allow for them: they reserve far more address space than they use. They also make
+// system calls of their own to watch threads, read maps and start a symbolizer.
 #if defined(__SANITIZE_ADDRESS__) || NDLFS_HAS_SANITIZER(address)
 inline constexpr bool kHasAddressSanitizer = true;
 #else

@@ -92,10 +92,9 @@ class Value {
 // values.
 Result<Value> DecodeElement(const Datatype& type, std::span<const std::byte> bytes);
 
-// The inverse: writes `value` as one element into `out`, which must be
-// type.size() bytes long. Fails with kBadInput for a value that does not fit the
-// type: 300 for int8, too long a text, an unknown enum constant, a member that
-// is unknown or missing.
+// The inverse: writes `value` as one element into `out`, which must be type.size() bytes long.
+// Fails with kBadInput if the value does not fit the type: 300 for int8, a text that is too
+// long, an unknown enum constant, an unknown or missing member.
 Result<void> EncodeElement(const Datatype& type, const Value& value, std::span<std::byte> out);
 
 // The shortest text that reads back to the same bits. Never looks like an

@@ -45,9 +45,9 @@ class Bytes {
 
  private:
   static constexpr size_t kAlignment = 64;
-  // Allocates more than needed and aligns by hand. glibc's aligned allocation cuts blocks out
-  // of larger ones and cannot use them again for the same size, so the heap would grow to
-  // several times the memory in use.
+  // Allocates more than needed, and aligns by hand. The aligned allocation of glibc cuts blocks
+  // out of larger ones, and cannot use them again for the same size. With it the heap would
+  // grow to several times the memory in use.
   static std::byte* Allocate(size_t size) {
     if (size > SIZE_MAX - kAlignment) throw std::bad_alloc();
     return new std::byte[size + kAlignment];

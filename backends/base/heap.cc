@@ -10,7 +10,7 @@
 
 extern "C" {
 
-// Of jemalloc, if the program is linked with it; otherwise null.
+// A function of jemalloc; null if the program is not linked with it.
 [[gnu::weak]] int mallctl(const char* name, void* old, size_t* old_size, void* value,
                           size_t size);
 

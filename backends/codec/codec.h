@@ -106,9 +106,9 @@ class BytesToBytesCodec {
   virtual ~BytesToBytesCodec() = default;
   virtual std::string_view name() const = 0;
 
-  // The bytes that `decoded_size` bytes encode to: exact for checksums and
-  // shuffles; otherwise an upper bound for valid data, generous enough for
-  // wasteful encoders. Longer chunks are not read, but refused as corrupt.
+  // The bytes that `decoded_size` bytes encode to: exact for checksums and shuffles; otherwise
+  // an upper bound for valid data, generous enough for wasteful encoders. A longer chunk is
+  // refused as corrupt, and not read.
   struct SizeBound {
     uint64_t size;
     bool exact;
@@ -142,8 +142,8 @@ class BytesToBytesCodec {
                                           ByteSpan out) const;
 };
 
-// The EncodedSize of a general-purpose compressor: more than incompressible data
-// grow to with any of them.
+// The EncodedSize of a general-purpose compressor: an upper bound of what any of them makes of
+// incompressible data.
 inline BytesToBytesCodec::SizeBound CompressorBound(uint64_t decoded_size) {
   return {decoded_size + decoded_size / 16 + 65536, false};
 }

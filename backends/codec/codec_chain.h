@@ -71,8 +71,8 @@ class CodecChain {
                                       uint64_t limit, Scratch& scratch, uint32_t skip = 0,
                                       DecodeTimes* times = nullptr) const;
 
-  // Whether a range of a chunk can be decoded without the rest: the chain does
-  // nothing apart from one codec for which that is true.
+  // Whether a range of a chunk can be decoded without the rest: one codec of the chain can do
+  // that, and all others do nothing.
   bool DecodesRanges() const;
   // As BytesToBytesCodec::BlockSize and DecodeRange, for a chunk of `shape`. Errors
   // name the codec.

@@ -15,10 +15,10 @@ namespace ndlfs::backends {
 // The first `step` numbers stay. `step` is the number of samples of a pixel, and not 0.
 void UndoDifferences(size_t size, size_t step, ByteSpan row);
 
-// Undoes predictor 3 for one row of floats of `size` bytes: `row` has the highest byte of each,
-// then the next byte of each, and so on, as differences of bytes `step` bytes apart. Sums them
-// in `row`, and puts the floats into `floats`, little-endian. Both have the same size, a
-// multiple of `size`, and do not overlap.
+// Undoes predictor 3 for one row of floats of `size` bytes. `row` has the highest bytes of all
+// floats, then their next bytes, and so on. Each byte is stored as the difference from the byte
+// `step` bytes before it. Sums these up in `row`, and puts the floats into `floats`,
+// little-endian. Both have the same size, a multiple of `size`, and do not overlap.
 void UndoFloatPredictor(size_t size, size_t step, ByteSpan row, ByteSpan floats);
 
 }  // namespace ndlfs::backends

@@ -38,10 +38,9 @@ using AnyCodec = std::variant<std::shared_ptr<const ArrayToArrayCodec>,
                               std::shared_ptr<const ArrayToBytesCodec>,
                               std::shared_ptr<const BytesToBytesCodec>>;
 
-// Makes a codec. Fails with kUnsupported, "unknown codec ...", for a name that is
-// not in the list, or "... is not built in" for a codec that this build leaves out.
-// Unknown keys in a configuration are errors if the specification of the codec
-// says so.
+// Makes a codec. Fails with kUnsupported: "unknown codec ..." if the name is not in the list,
+// "... is not built in" if this build leaves the codec out. Unknown keys in a configuration are
+// errors if the specification of the codec says so.
 model::Result<AnyCodec> MakeCodec(const CodecConfig& config);
 // The codec from bytes to bytes that numcodecs calls `name`, for formats that have one without
 // a configuration.

@@ -12,9 +12,9 @@ namespace ndlfs::backends {
 // `to` must have the size of `from`, and must not overlap it.
 void Unshuffle(ConstByteSpan from, size_t element_size, std::byte* to);
 
-// Undoes bit shuffling of `count` elements, a multiple of 8: `from` has bit 0 of
-// all elements, eight in a byte with the first in the lowest bit, then bit 1, and
-// so on. `planes` is scratch memory of count * element_size bytes.
+// Undoes bit shuffling of `count` elements, a multiple of 8: `from` has bit 0 of all elements,
+// then bit 1 of all, and so on. A byte has the bits of eight elements, the first in the lowest
+// bit. `planes` is scratch memory of count * element_size bytes.
 void BitUnshuffle(const std::byte* from, size_t count, size_t element_size, std::byte* planes,
                   std::byte* to);
 

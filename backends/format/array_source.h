@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the chunks of an array lie, and how their encoding is undone: all that a format has to
-// say for its data to be read. cache/ reads, decodes and keeps chunks, in the same way for all
+// An ArraySource tells where the chunks of an array lie, and how to decode them. A format has
+// to tell no more than that: cache/ reads, decodes and keeps chunks, in the same way for all
 // formats.
 //
 // Element streams. The decoded form of elements of fixed size is their bytes
@@ -89,31 +89,32 @@ struct ArraySpec {
   uint64_t max_chunk_bytes = uint64_t{1} << 30;
 };
 
-// Where one chunk is: in pieces of a value, in memory, or in what only a library can read.
+// Where one chunk is: in pieces of a value, in memory, or behind a function of a library.
 struct ChunkLocation {
   // Nothing is stored: the fill value stands for all elements.
   static ChunkLocation Absent() { return {}; }
 
-  // Pieces of the value at `key`, one after the other; one piece {0, kToEnd} is the whole
-  // value. The chunk is absent if the key does not exist. It is also absent if there are no
-  // pieces: then the version `if_match` of the value says that nothing is stored, or (without
-  // `if_match`) there was no value.
+  // The chunk consists of these pieces of the value at `key`, one after the other; {0, kToEnd}
+  // is the whole value. The chunk is absent if the key does not exist, or if there are no
+  // pieces. Without pieces, `if_match` is the version of the value that says that nothing is
+  // stored; nullopt: there was no value.
   std::shared_ptr<const Store> store;
   std::string key;
   std::vector<ByteRange> pieces;
-  // The version of the value in which `pieces` were found, if the value itself says where they
-  // are. In another version other bytes would be there.
+  // Set if the value itself tells where its pieces are: the version of the value that told
+  // `pieces`. Another version may have other bytes there.
   std::optional<Generation> if_match = std::nullopt;
-  // Or the bytes themselves (HDF5 compact, inline references).
+  // If set: the encoded bytes themselves (HDF5 compact, inline references).
   std::shared_ptr<const Bytes> inline_bytes;
-  // Or a function, for chunks that only a library can read: it returns the *decoded* chunk, and
-  // no codec is needed. Elements of variable size are an element stream of at most `limit`
-  // bytes (kLimit or kCorrupt if there are more).
+  // If set: returns the *decoded* chunk, and no codec is needed. For chunks that only a library
+  // can read. Elements of variable size are an element stream of at most `limit` bytes (kLimit
+  // or kCorrupt if there are more).
   std::function<model::Result<Bytes>(uint64_t limit)> generate;
 
-  // Somebody has noted that the value is there: if it is not, the chunk is not absent but lost.
+  // A table says that the value exists. If it does not, the chunk is lost, which is an error,
+  // and not absent.
   bool must_exist = false;
-  // As of ReadOptions; the value is read once, and nobody has to look at it again.
+  // As in ReadOptions. Nobody has to look again whether the value has changed.
   bool never_changes = false;
 
   uint32_t skip_codecs = 0;  // bits of bytes to bytes codecs left out
@@ -155,8 +156,9 @@ class ArraySource;
 
 // A part of a JoinedArray.
 struct JoinedPart {
-  // Has the shape of the join, except for its own extent along the dimension of the join; if
-  // that extent is 1, it may lack the dimension. Null: the part is fill values.
+  // Has the shape of the join, except that it has an extent of its own along the dimension of
+  // the join. If that extent is 1, the part may lack the dimension. Null: all elements are fill
+  // values.
   std::shared_ptr<const ArraySource> source;
   // Makes elements of the join of those of the part; null if they are the same.
   std::shared_ptr<const ElementConverter> converter;

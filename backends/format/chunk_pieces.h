@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads the encoded bytes of a chunk, for cache/ and for those who read a few elements without
-// a cache (read_elements.h).
+// Reads the encoded bytes of a chunk, for cache/, and for code that reads a few elements
+// without a cache (read_elements.h).
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 
 namespace ndlfs::backends {
 
-// How many bytes `pieces` make up in a value of `available` bytes. kCorrupt if one of them lies
-// beyond its end.
+// The sum of the sizes of `pieces` in a value of `available` bytes. kCorrupt if a piece lies
+// beyond the end of the value.
 model::Result<uint64_t> SizeOfPieces(std::span<const ByteRange> pieces, uint64_t available);
 
-// kCorrupt if no sound chunk has so many encoded bytes; `most` is what
-// CodecChain::MaxEncodedSize() says of it.
+// kCorrupt if `size` is more than a sound chunk can have; `most` is its
+// CodecChain::MaxEncodedSize().
 model::Result<void> CheckEncodedSize(uint64_t size, uint64_t most);
 
 // How to read the pieces of a chunk.
 struct PieceReading {
   std::optional<Generation> version = std::nullopt;  // the version that the value must have
   const std::function<void()>* at_hand = nullptr;    // as in ReadOptions
-  // Called once, with the size of the value: the memory for all pieces together.
+  // Called once, with the size of the value. Returns the memory for all pieces together.
   const Reserve& reserve;
   // Called with the first answer of the store; nullopt: there is no such value. An error ends
   // the reading. May be null.
@@ -35,13 +35,13 @@ struct PieceReading {
 };
 
 // Reads the pieces, one after the other, all from one version of the value. `location` must
-// have a store and pieces. False if nothing is stored; kCorrupt if something must be (lost),
-// and if fewer bytes come than there is memory for; kStale if the value with `version` is gone,
-// or it changes meanwhile. Errors do not name the value.
+// have a store and pieces. Returns false if nothing is stored. kCorrupt if the value is absent
+// although it must exist, or if fewer bytes come than there is memory for. kStale if the value
+// no longer has `version`, or changes meanwhile. Errors do not name the value.
 model::Result<bool> ReadPieces(const ChunkLocation& location, const PieceReading& reading);
 
-// What is wrong with a chunk that ended early, and with one that is not there although somebody
-// has noted that it is.
+// The errors for a chunk that ends too early, and for one that is absent although it must exist
+// (ChunkLocation::must_exist).
 model::Failure CutShort();
 model::Failure LostChunk();
 

@@ -50,8 +50,8 @@ struct FlatLayout {
 };
 
 // Makes the source of such an array. Looks at the size of the value, and at the first marker.
-// Fails with kCorrupt if the value is too short, with kNotFound if there is none, and with
-// kLimit if it is too large to be decoded in chunks of `max_chunk_bytes`.
+// kCorrupt if the value is too short. kNotFound if there is none. kLimit if it is too large to
+// be decoded in chunks of `max_chunk_bytes`.
 model::Result<std::shared_ptr<const ArraySource>> MakeFlatSource(FlatLayout layout,
                                                                  uint64_t max_chunk_bytes);
 

@@ -48,9 +48,9 @@ class Format {
 
   // Whether a file of this name could be such a store, by the name alone.
   virtual bool MatchesFileName(std::string_view /*name*/) const { return false; }
-  // Asked about a file whose name MatchesFileName(): whether it is such a store if it begins
-  // with `head`, or whether its name leaves no doubt (.npy, .nc, .h5), so that opening it will
-  // say what is wrong.
+  // Whether a file is such a store, if MatchesFileName() is true for its name, and it begins
+  // with `head`. Also true if the name alone leaves no doubt (.npy, .nc, .h5); opening the file
+  // then tells what is wrong with it.
   virtual bool ProbeFile(std::string_view /*name*/, ConstByteSpan /*head*/) const {
     return false;
   }
@@ -64,8 +64,8 @@ class Format {
     return true;
   }
   // For files that describe a store of the same name next to them: paths where that store would
-  // be. If one of them is a store, the file at `path` is none of its own. `file` has it as the
-  // value "".
+  // be. If there is a store at one of them, the file at `path` is no store itself. `file` has
+  // it as the value "".
   virtual std::vector<std::string> StoresDescribedBy(std::string_view /*path*/,
                                                      const Store& /*file*/) const {
     return {};
@@ -78,7 +78,7 @@ class Format {
   // one of StoresDescribedBy() is there. An error if the file cannot be read at this moment.
   virtual model::Result<bool> SaysWhereDataAre(const Store& /*file*/) const { return false; }
 
-  // Whether its stores have versions, of which OpenOptions::ref names one.
+  // Whether its stores have versions; OpenOptions::ref then names the one to open.
   virtual bool has_versions() const { return false; }
 
   // Opens the store at `path`, reading no chunk. The error says what is wrong

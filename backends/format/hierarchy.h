@@ -41,7 +41,7 @@ struct Node {
   // If the store is a directory: the files that the metadata are in, by their paths below the
   // directory. A view made of the node shows no more permissions than these files have.
   std::vector<std::string> files;
-  // The caller that loaded the node may not read a part of it, so something may be missing
+  // The caller that loaded the node may not read all of its files, so something may be missing
   // here.
   bool is_partial = false;
   // For arrays: the fill value of the storage stands for missing elements, although no

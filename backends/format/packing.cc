@@ -154,7 +154,7 @@ bool IsNaN(const model::Value& value) {
   return value.real() != nullptr && std::isnan(*value.real());
 }
 
-// The fill value of the storage, where that stands for what is missing.
+// The fill value of the storage, if it can stand for missing elements.
 std::optional<model::Value> FillOfStorage(const Node& array) {
   const auto& fill = array.array().storage.fillvalue;
   if (!fill || !IsNumber(*fill)) return std::nullopt;

@@ -41,11 +41,11 @@ struct Packing {
 // it has the type of the unpacked ones: then `low` and `high` are its packed limits.
 std::optional<Packing> ReadPacking(const Node& array);
 
-// The value that stands for missing elements, as `_FillValue` of netCDF does: that attribute
-// (even as text, which xarray writes in Zarr v3), else the fill value of the storage if
-// Node::fill_is_missing says so, or if it is NaN. nullopt if there is none, or several. CF's
-// coordinates are never missing. So a fill value of 0, which zarr-python writes unasked, is an
-// ordinary number in a dimension coordinate.
+// The value that stands for missing elements. It is `_FillValue` of netCDF, even as text, which
+// xarray writes in Zarr v3. Without that attribute it is the fill value of the storage, if
+// Node::fill_is_missing is true or the fill value is NaN. nullopt if there is no such value, or
+// if there are several. In CF, coordinates are never missing. So a fill value of 0, which
+// zarr-python writes unasked, is an ordinary number in a dimension coordinate.
 std::optional<model::Value> FillValueOf(const Node& array);
 
 // FillValueOf(), else `missing_value` if that is one number: for formats that have room for

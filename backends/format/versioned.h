@@ -13,7 +13,7 @@ namespace ndlfs::backends {
 struct VersionNames {
   std::vector<std::string> branches;  // sorted
   std::vector<std::string> tags;      // sorted
-  // Those of the history of the open version, the newest first; then those that only other
+  // The history of the open version, the newest first; then the versions that only other
   // branches and tags lead to.
   std::vector<std::string> snapshots;
 };
@@ -25,14 +25,14 @@ class Versioned {
   // The branches and tags, and the history of the version that is open, the newest first: lines
   // of text. Asks the store anew.
   virtual model::Result<std::string> Log() const = 0;
-  // The same as names, of which there are a bounded number.
+  // The same branches, tags and versions as names. Their number is bounded.
   virtual model::Result<VersionNames> Names() const = 0;
-  // Whether `ref` (as OpenOptions::ref) leads to a version. kNotFound if it does not, and
-  // kBadInput if it may have done so before: the message says what became of it. Asks the store
-  // anew.
+  // Succeeds if `ref` (as OpenOptions::ref) leads to a version. kNotFound if it does not;
+  // kBadInput if it may have done so before, with a message that says what became of it. Asks
+  // the store anew.
   virtual model::Result<void> Check(const std::string& ref) const = 0;
-  // What OpenOptions::ref calls the version that was current at `time`, in the history of the
-  // branch that is open, or of the version that was opened. kNotFound if `time` is no time.
+  // The name (as OpenOptions::ref) of the version that was current at `time`, in the history of
+  // the open branch or version. kNotFound if `time` is no time.
   virtual model::Result<std::string> RefAt(std::string_view time) const = 0;
 };
 

@@ -57,8 +57,8 @@ Exchange ReceiveSome(int socket, ByteSpan out, size_t needed, size_t& received,
   return Exchange::kDone;
 }
 
-// Receives what is missing of `bytes` up to `size`. Memory grows with what has come: the other
-// end may say any size.
+// Receives more until `bytes` has `size`. Its memory grows with the bytes that have come,
+// because the other end may claim any size.
 Exchange ReceiveRest(int socket, uint64_t size, std::vector<std::byte>& bytes,
                      const GoOn& go_on) {
   while (bytes.size() < size) {

@@ -86,8 +86,8 @@ constexpr int kCalls[] = {
     SCMP_SYS(sysinfo),
     SCMP_SYS(futex),
     SCMP_SYS(getrandom),
-    // Time, if the vDSO does not know it. The library sleeps before it reads again what a
-    // writer is changing.
+    // Time, if the vDSO does not know it. The library sleeps before it reads a place again that
+    // a writer is changing.
     SCMP_SYS(clock_gettime),
     SCMP_SYS(gettimeofday),
     SCMP_SYS(time),
@@ -115,7 +115,7 @@ constexpr int kFileCalls[] = {
     SCMP_SYS(access),
     SCMP_SYS(faccessat),
     SCMP_SYS(faccessat2),
-    // Of older C libraries.
+    // Older C libraries use these.
     SCMP_SYS(stat),
     SCMP_SYS(lstat),
 };

@@ -13,14 +13,15 @@ struct Readable {
   std::vector<std::string> paths;
 };
 
-// Gives up, for the rest of the process, everything that answering questions over the socket
-// `kHelperSocket` does not need, as far as the kernel can do that: files (Landlock) other than
-// `readable`, descriptors other than that socket and standard error, other system calls
-// (seccomp; see below), capabilities, core dumps. A refused call fails with ENOSYS. For a
-// process of one thread. Sets no limits of memory and time.
+// For the rest of the process, gives up all rights that it does not need to answer questions
+// over the socket `kHelperSocket`, as far as the kernel can do that. It loses all files but
+// `readable` (Landlock), all descriptors but that socket and standard error, all other system
+// calls (seccomp; see below), capabilities and core dumps. A refused call fails with ENOSYS.
+// The process must have one thread. Sets no limits of memory and time.
 //
 // Returns whether all files but `readable` are out of reach. They are not if the kernel has no
-// Landlock, and system calls that open files are needed, or not refused.
+// Landlock, and the process may still open files by system calls: because it needs these, or
+// because this build refuses none.
 bool EnterSandbox(const Readable& readable = {});
 
 // Whether this build refuses system calls. Builds with sanitizers do not, because sanitizers

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Starts helpers: processes that run a library of others over what files say, so that a file
-// that makes the library crash or hang does no harm.
+// Starts helpers: processes that run a foreign library on the contents of files. If a file
+// makes the library crash or hang, that does no harm to the mount.
 #pragma once
 
 #include <span>
@@ -24,9 +24,10 @@ struct SocketPair {
 model::Result<SocketPair> MakeSocketPair();
 
 // Starts `command`, and returns the number of the process. It has `descriptors` from
-// kHelperSocket on, in this order, and the first three of this process. Of the environment it
-// has what it needs to start, and `variables`: the daemon's own may have credentials in it,
-// which a library that a file has taken over could return as an attribute.
+// kHelperSocket on, in this order, and the first three of this process. Its environment has
+// only the variables that it needs to start, and `variables`. The environment of the daemon may
+// have credentials in it. A library that a hostile file has taken over could return them as an
+// attribute.
 model::Result<int> SpawnHelper(const std::vector<std::string>& command,
                                std::span<const int> descriptors,
                                std::span<const std::string_view> variables = {});

@@ -61,7 +61,7 @@ std::vector<int64_t> Widened(ConstByteSpan bytes, uint64_t count) {
   return numbers;
 }
 
-// Of kFloat: the bits, as of an unsigned number.
+// For kFloat, the numbers are the bits of the floats, read as an unsigned number.
 model::Result<std::vector<int64_t>> PlainNumbers(ConstByteSpan bytes, Type type,
                                                  uint64_t count) {
   const bool is_wide = type == Type::kInt64 || type == Type::kDouble;

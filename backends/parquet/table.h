@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tables of Parquet: flat columns, of which values may be null. Reads pages of version 1 and 2
+// Tables of Parquet with flat columns, whose values may be null. Reads pages of version 1 and 2
 // with the encodings PLAIN, RLE_DICTIONARY, PLAIN_DICTIONARY, RLE of booleans,
 // DELTA_BINARY_PACKED and DELTA_LENGTH_BYTE_ARRAY, stored or compressed by zstd, gzip and
 // snappy.
@@ -21,9 +21,10 @@ namespace ndlfs::backends::parquet {
 // The values of a column, one for each row.
 struct Values {
   std::vector<bool> present;  // false for nulls
-  // Of columns of numbers: integers, or the bits of floating-point numbers; 0 for nulls.
+  // Values of a column of numbers: integers, or the bits of floating-point numbers; 0 for
+  // nulls.
   std::vector<int64_t> numbers;
-  // Of all other columns; empty for nulls. They are in `pages`.
+  // Values of any other column; empty for nulls. Their bytes are in `pages`.
   std::vector<ConstByteSpan> texts;
   std::vector<Bytes> pages;
 
@@ -38,7 +39,7 @@ class Table {
   static model::Result<Table> Open(ConstByteSpan file);
 
   uint64_t rows() const { return footer_.rows; }
-  // Those directly in the table: columns in groups and lists are left out.
+  // The columns directly in the table, without those in groups and lists.
   std::span<const Column> columns() const { return footer_.columns; }
   // The column called `name`; null if there is none.
   const Column* Find(std::string_view name) const;

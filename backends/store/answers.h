@@ -23,8 +23,8 @@ struct Trust {
   std::function<Time()> clock = &std::chrono::steady_clock::now;
 
   bool keeps_answers() const { return !lifetime || *lifetime > lifetime->zero(); }
-  // Whether an answer from the time `when` holds, and the request of the calling thread may use
-  // it (RequestScope::Takes()).
+  // Whether an answer from the time `when` is still trusted, and the request of the calling
+  // thread may use it (RequestScope::Takes()).
   bool Holds(Time when) const {
     const RequestScope* const scope = RequestScope::Current();
     if (scope != nullptr && !scope->Takes(when)) return false;
@@ -32,8 +32,9 @@ struct Trust {
   }
 };
 
-// What a source has answered to looks, by key: the memory that later requests share. It is
-// bounded: what was used last stays. (RequestScope is the memory of one request.) Thread-safe.
+// Remembers the answers of a source to looks, by key, for later requests. (RequestScope
+// remembers those of one request.) Forgets the least recently used answers if there are too
+// many. Thread-safe.
 template <typename T>
 class Answers {
  public:
@@ -42,10 +43,10 @@ class Answers {
     Trust::Time when;  // when the source was asked
   };
 
-  // `capacity` is the sum of the weights that it keeps.
+  // `capacity` is the largest sum of weights that it keeps.
   Answers(Trust trust, uint64_t capacity) : trust_(std::move(trust)), kept_(capacity) {}
 
-  // nullopt if nothing is known, or it is not to be trusted any more.
+  // nullopt if no answer is known, or if it is no longer trusted.
   std::optional<Answer> Find(std::string_view key) const EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
     const Answer* const kept = kept_.Find(key);
@@ -54,7 +55,8 @@ class Answers {
     return holds ? std::optional(*kept) : std::nullopt;
   }
 
-  // Keeps an answer to a question that was asked at `when`. One to a later question stays.
+  // Keeps the answer to a question that was asked at `when`. Does not replace the answer to a
+  // later question.
   void Put(const std::string& key, T what, Trust::Time when, uint64_t weight = 1)
       EXCLUDES(mutex_) {
     if (!trust_.keeps_answers()) return;

@@ -49,8 +49,8 @@ class CancellationScope {
   // kCancelled if the request of this thread has ended. That says nothing about the source:
   // code must not remember it for other requests.
   static model::Result<void> Check();
-  // The same within a chunk: only if the request was abandoned. For codecs that are slow, once
-  // for each kSliceBytes of what they decode.
+  // The same within a chunk, and only if the request was abandoned. Slow codecs call it once
+  // for each kSliceBytes that they have decoded.
   static model::Result<void> CheckWithinChunk();
   static constexpr size_t kSliceBytes = size_t{4} << 20;
 

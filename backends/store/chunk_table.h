@@ -29,8 +29,9 @@ struct ValuePlace {
 };
 
 // A capability of a Store (by dynamic_cast) whose values are parts of other stores: references,
-// repositories with manifests. Readers of chunks ask where a chunk is, and read it there, so
-// that reading ahead, several requests at once and kept blocks work as for any other store.
+// repositories with manifests. Readers of chunks ask the table where a chunk is, and read it
+// there. So reading ahead, several requests at once and kept blocks work as for any other
+// store.
 class ChunkTable {
  public:
   virtual ~ChunkTable() = default;

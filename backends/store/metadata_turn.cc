@@ -71,8 +71,9 @@ class MetadataTurns {
     return found == turns_of_.end() ? 0 : found->second;
   }
 
-  // The first in order of those that need one kind of turn: of the user who has the fewest
-  // turns, and among these of one who is not the last that got one. The end if nobody waits.
+  // The request to serve next among those that need one kind of turn. The user with the fewest
+  // turns comes first; of two equal users, the one that did not get the last turn. Of several
+  // requests of a user, the oldest. The end if nobody waits.
   Place FindNext(bool is_huge) REQUIRES(mutex_) {
     const auto rank = [&](const Waiting& waiting) REQUIRES(mutex_) {
       return 2 * TurnsOf(waiting.user) + (waiting.user == last_user_ ? 1 : 0);

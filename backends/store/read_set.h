@@ -18,9 +18,9 @@
 
 namespace ndlfs::backends {
 
-// What was asked of stores, and what they answered: the version of each value, or that there is
-// none, and the names below each prefix. What was made of the answers is the same as long as
-// the stores give the same answers.
+// A list of questions to stores and their answers: the version of each value, or that there is
+// none, and the names below each prefix. Something that was made from these answers is up to
+// date while the stores still give the same answers.
 //
 // Not thread-safe.
 class ReadSet {
@@ -46,22 +46,23 @@ class ReadSet {
                   std::span<const StoreEntry> entries);
   // Adds all of `other`.
   void Merge(const ReadSet& other);
-  // Whether one more answer fits into the memory for all sets of the process, which have
-  // 131,072 together. Each may have 64 anyhow. To be asked before Add() of what may be many.
+  // Whether one more answer may be added. All sets of the process share room for 131,072
+  // answers; a set may always have 64. Code that may add very many answers asks this before
+  // each Add().
   bool has_room() const;
 
   // The noted version of a value; null if there is none.
   const Version* Find(const std::shared_ptr<const Store>& store, std::string_view key) const;
   size_t size() const { return versions_.size(); }
   bool empty() const { return versions_.empty(); }
-  // In the order in which the stores came, and of their keys.
+  // Ordered by store, in the order in which the stores were added, and then by key.
   std::vector<Read> reads() const;
-  // Half of them are the first ones, half of them the last. `count` must not be more than
-  // size().
+  // `count` reads, half from the beginning of reads(), half from its end. `count` must not be
+  // more than size().
   std::vector<Read> Ends(size_t count) const;
 
-  // A number for all reads. Two sets to which the same was added have the same one, if the
-  // stores came in the same order.
+  // A hash of all reads. Two sets have the same hash if the same answers were added to both,
+  // and the stores in the same order.
   uint64_t Fingerprint() const;
 
  private:
@@ -77,8 +78,9 @@ class ReadSet {
   Versions versions_;
 };
 
-// So many values are asked for together; the first that has changed ends a look. Of more reads
-// a sample is looked at first: a program that writes a store again writes many values.
+// FindChange() asks for so many values together, and ends with the first that has changed. If
+// there are more reads, it first looks at a sample of them, because a program that writes a
+// store again changes many values.
 inline constexpr size_t kReadsAtOnce = 1024;
 inline constexpr size_t kReadSample = 64;
 
@@ -88,14 +90,14 @@ struct ReadChange {
 };
 
 // Asks the stores again, and ends with the first answer that has changed. nullopt if none has.
-// An error where a store cannot tell.
+// Fails if a store cannot answer.
 model::Result<std::optional<ReadChange>> FindChange(std::span<const ReadSet::Read> reads);
 
 // The Fingerprint() of `set` with the answers that the stores give now.
 model::Result<uint64_t> FingerprintNow(const ReadSet& set);
 
 // A number for versions, one after the other: FNV-1a over 64-bit words, with a final mix. Equal
-// versions give equal numbers, different ones as good as never.
+// versions give equal numbers; different versions practically never do.
 class VersionHash {
  public:
   void Add(uint64_t word) { hash_ = model::AddFnv(hash_, word) + (hash_ >> 29); }

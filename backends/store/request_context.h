@@ -7,8 +7,8 @@
 
 namespace ndlfs::backends {
 
-// What a thread works for. A front end makes one for each request. Code that starts a thread
-// for a part of its work takes the Current() one, and gives it to that thread:
+// The request that a thread works for. A front end makes a context for each request. Code that
+// gives a part of its work to another thread gives it the Current() context, too:
 //
 //   std::thread([context = RequestContext::Current()] {
 //     const RequestContext::Scope scope(context);
@@ -20,7 +20,7 @@ struct RequestContext {
   // Looks must not use results of earlier requests (RequestScope::looks_anew()).
   bool looks_anew = false;
 
-  // The one that the calling thread works for; all of it null and false if there is none.
+  // The context of the calling thread; all null and false if it works for no request.
   static RequestContext Current();
 
   // Sets the context of the calling thread, which also gets an empty memory of looks. An inner

@@ -14,9 +14,9 @@
 namespace ndlfs::backends {
 
 // Remembers what the calling thread has found out for one request, such as the metadata files
-// of a folder, so that nothing is looked up twice. The memory lasts as long as the scope, so
-// each request looks again. Without a scope nothing is remembered. An inner scope has a memory
-// of its own.
+// of a folder, so that no request looks twice. The memory ends with the scope, so the next
+// request looks again. Without a scope nothing is remembered. An inner scope has a memory of
+// its own.
 class RequestScope {
  public:
   RequestScope();

@@ -117,9 +117,9 @@ class Source {
   virtual model::Result<std::optional<FileStatus>> Stat(std::string_view path,
                                                         Follow follow) const = 0;
 
-  // Tells that the caller is about to look at `path` (unless it is "") and at these documents
-  // in it, which make a directory a store. If looks are requests, sends those whose answers are
-  // not known, all together.
+  // Announces looks: the caller is about to look at `path` (unless it is "") and at these
+  // documents in it, which make a directory a store. If looks are requests, the source sends
+  // all those together whose answers it does not know.
   virtual void LookTogether(const std::string& /*path*/,
                             std::span<const std::string> /*documents*/) const {}
 
@@ -160,9 +160,9 @@ class Source {
   // `path` for messages, see DescribeIn().
   std::string Describe(std::string_view path) const;
 
-  // A file at `file_path` refers to another one as `name`: the path of that one below the top.
-  // `name` is relative to the folder of the first file, or begins with the name of the top.
-  // nullopt if it leads out of the tree; does not look at links.
+  // The path below the top of the file that the file at `file_path` refers to as `name`. `name`
+  // is relative to the folder of the referring file, or begins with the name of the top.
+  // nullopt if it leads out of the tree. Does not look at links.
   std::optional<std::string> Resolve(std::string_view file_path, std::string_view name) const;
 };
 

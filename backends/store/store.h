@@ -60,11 +60,12 @@ struct ReadOptions {
   bool from_end = false;
   // If set, a value of another generation is refused (kStale).
   std::optional<Generation> if_match = std::nullopt;
-  // May be null. Only a store that usually waits for its bytes calls it, if it has these bytes
-  // at hand: once at most, before `reserve`. The call may wait until there is memory for them.
+  // May be null. A store that usually waits for its bytes calls it if it has these bytes at
+  // hand: at most once, before `reserve`. The call may wait until there is memory for the
+  // bytes.
   const std::function<void()>* at_hand = nullptr;
-  // The value is written once and never changes, says its format: a copy of it is right,
-  // however old it is.
+  // The format guarantees that the value never changes once it is written, so an old copy of it
+  // is as good as the value.
   bool never_changes = false;
 
   // The range of these bytes in a value of `total_size` bytes.
@@ -115,8 +116,8 @@ struct StoreTraits {
   // Reading a value in several parts costs no more than reading all of it at once.
   bool reads_in_parts = false;
 
-  // The same for a store whose values are in one with these traits, and which has the facts
-  // about its keys in memory.
+  // The traits of a store that reads its values from a store with these traits, and has the
+  // facts about its keys in memory.
   StoreTraits WithKnownKeys() const {
     StoreTraits traits = *this;
     traits.looks_are_requests = false;
@@ -136,8 +137,8 @@ class Store {
   // Reads some bytes of the value at `key`, into memory that `reserve` provides. The result
   // tells how many bytes were read, the size of the whole value, and the generation to which
   // they belong. kStale if the value changes during the read. Without `if_match`, reads the
-  // present value. Returns nullopt without a call of `reserve` if there is no such key. Checks
-  // the result of DoRead(): one that contradicts itself is an error.
+  // present value. Returns nullopt without a call of `reserve` if there is no such key. Fails
+  // if the result of DoRead() contradicts itself.
   model::Result<std::optional<ReadResult>> Read(std::string_view key,
                                                 const ReadOptions& options,
                                                 const Reserve& reserve) const;
@@ -176,19 +177,19 @@ class Store {
   virtual std::vector<model::Result<std::optional<ValueInfo>>> StatMany(
       std::span<const std::string_view> keys) const;
 
-  // For each of `entries`, which List() returned for `prefix`: whether it holds, for sure, a
-  // value with one of `names`. False says nothing; call Stat() to find out. Only stores with a
-  // cheaper way than many looks answer true.
+  // For each of `entries`, which List() returned for `prefix`: true if it surely holds a value
+  // with one of `names`. False says nothing; call Stat() to find out. Only a store that knows
+  // this without looking at each entry returns true.
   virtual std::vector<bool> KnownToHold(std::string_view /*prefix*/,
                                         std::span<const StoreEntry> entries,
                                         std::span<const std::string_view> /*names*/) const {
     return std::vector<bool>(entries.size());
   }
 
-  // Tells that the caller will look at the values of `names` below `prefix`, and at those of
-  // `names_below` in each child of `prefix`, if these are few and known already, and will read
-  // the values that exist. Without `names_below` it looks into no child. If looks are requests,
-  // sends those whose answers are not known, all together.
+  // Announces looks: the caller will look at the values called `names` below `prefix`, and at
+  // those called `names_below` in each child of `prefix`. It will read the values that exist.
+  // If looks are requests, the store sends all those together whose answers it does not know.
+  // It leaves out the children if they are many, or not known yet.
   virtual void LookAhead(std::string_view /*prefix*/,
                          std::span<const std::string_view> /*names*/,
                          std::span<const std::string_view> /*names_below*/) const {}

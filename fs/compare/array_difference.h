@@ -40,7 +40,8 @@ struct ElementDifferences {
   uint64_t count = 0;
   uint64_t nan_on_one_side = 0;  // of these
   std::optional<Pair> first = std::nullopt;
-  // Of numbers that are finite in both arrays: |a - b|, and |a - b| / max(|a|, |b|).
+  // The largest differences of numbers that are finite in both arrays: |a - b|, and |a - b| /
+  // max(|a|, |b|).
   std::optional<LargestDifference> absolute = std::nullopt;
   std::optional<LargestDifference> relative = std::nullopt;
 

@@ -29,7 +29,7 @@ using model::Result;
 using model::WideInt;
 
 constexpr uint64_t kPieceElements = 4096;
-// Of a longer element only the digest is kept.
+// A longer element is kept as a digest only.
 constexpr size_t kLongElement = 4096;
 
 // An element for a person.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Digests of what is around the elements: attributes, and groups as trees. ndlfs-digest(5)
-// defines them.
+// Digests of everything but elements: attributes, and groups as trees. ndlfs-digest(5) defines
+// them.
 #pragma once
 
 #include <string>

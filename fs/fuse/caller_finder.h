@@ -14,9 +14,10 @@ namespace ndlfs::fs {
 
 // Finds the caller of a request. The kernel tells the user and the group of the process, but
 // not its supplementary groups. CallerFinder reads these from /proc, while the process waits
-// for the answer. If /proc does not tell them (the process is in another PID namespace, or acts
-// for another user, as an NFS server does), it takes the groups that the system's group
-// database has for the user. A result is used again for a tenth of a second. Thread-safe.
+// for the answer. /proc does not tell them if the process is in another PID namespace, or acts
+// for another user, as an NFS server does. CallerFinder then takes the groups of the user from
+// the group database of the system. A result is used again for a tenth of a second.
+// Thread-safe.
 class CallerFinder {
  public:
   // `pid` is the number of the calling thread; 0 if it has none in this PID

@@ -16,7 +16,7 @@ enum class CallerState {
 };
 
 // The state of the thread `tid` of this PID namespace, by /proc. kWaits if the system does not
-// tell: `tid` is 0, or the thread belongs to a namespace or a user that is hidden.
+// tell, because `tid` is 0, or the thread belongs to a hidden namespace or user.
 CallerState LookAtCaller(pid_t tid);
 
 // The text of a small file of /proc. Empty if it cannot be read: the process may end at any

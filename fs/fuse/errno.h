@@ -7,9 +7,9 @@
 
 namespace ndlfs::fs {
 
-// The errno with which a system call of a program fails for `error`: ENOENT for kNotFound,
-// ESTALE for kStale, the errno of the system, such as ENOMEM, for errors of the system (unless
-// that would mislead the kernel or the program), otherwise EIO. Always positive.
+// The errno with which a system call of a program fails because of `error`. ENOENT for
+// kNotFound, ESTALE for kStale. An error of the system keeps its errno, such as ENOMEM, unless
+// that would mislead the kernel or the program. EIO for all other errors. Always positive.
 int ToErrno(const model::Error& error);
 
 }  // namespace ndlfs::fs

@@ -5,20 +5,21 @@ struct fuse_session;
 
 namespace ndlfs::fs {
 
-// What the answer that completes the handshake says in addition to what libfuse says in it.
+// Capabilities that the answer of the handshake tells the kernel in addition to those of
+// libfuse.
 struct InitWishes {
   // FUSE_CAP_PARALLEL_DIROPS: lookups in one directory may run at the same time. libfuse 3.14.0
-  // accepts that wish, but does not tell the kernel. The kernel then sends a lookup, or a
-  // listing, only when the one before it has been answered, and one slow name makes all others
-  // in the directory wait.
+  // accepts that wish, but does not tell the kernel. The kernel then sends a lookup or a
+  // listing only after the answer to the one before. So one slow name makes all others in the
+  // directory wait.
   bool parallel_lookups = false;
   // The kernel may read open files from files of this machine (see Passthrough). libfuse knows
-  // of that since 3.17.
+  // this capability since 3.17.
   bool passthrough = false;
 };
 
-// From now on the answer says what NoteInit() is told. Call it when `session` is mounted. Does
-// nothing if libfuse is too old to allow it.
+// From now on adds the wishes of NoteInit() to the answer. Call it when `session` is mounted.
+// Does nothing if libfuse is too old to allow it.
 void CompleteInitAnswer(fuse_session* session);
 
 // The init operation calls it: the next message that this thread sends is the answer.

@@ -232,10 +232,10 @@ void InodeTable::Unuse(Index index) {
   }
 }
 
-// Two paths of one hash are as good as never seen at the same time with 64
-// bits, unless somebody makes them so; the second one then gets another
-// number, and keeps it for as long as the kernel knows it. Of very many such paths each gets
-// the number behind that of the one before.
+// Two paths of one hash are as good as never seen at the same time with 64 bits, unless
+// somebody makes them so; the second one then gets another number, and keeps it for as long as
+// the kernel knows it. If there are very many such paths, each gets the number after that of
+// the one before.
 uint64_t InodeTable::FreeIno(uint64_t hash) const {
   if (hash > kLastReserved && !IsUsed(hash)) return hash;
   uint64_t ino = std::max(next_free_ino_, kLastReserved + 1);

@@ -115,7 +115,7 @@ struct Handlers {
     RunQueued(fs, request);
   }
 
-  // The same for what neither waits nor makes others wait.
+  // The same for operations that neither wait nor make others wait.
   template <typename Operation>
   static void RunAtOnce(fuse_req_t req, RequestTimes Counts::*kind, fuse_ino_t nodeid,
                         Operation operation) {

@@ -20,8 +20,8 @@ struct Namespaces {
   bool is_private = true;
 };
 
-// Gives this process, which must have one thread, a mount namespace of its own, and a user
-// namespace as well if it needs that to get one. The user and the group stay as they are. The
+// Gives this process a mount namespace of its own, and a user namespace if it needs one for
+// that. The process must have one thread only. The user and the group stay as they are. The
 // error says what forbids it.
 model::Result<Namespaces> EnterNamespaces();
 

@@ -18,7 +18,7 @@ namespace {
 using model::MutexLock;
 using std::chrono::milliseconds;
 
-// Longer than what a thread that takes no time needs, and too short to be noticed.
+// Longer than a request that takes no time needs, and too short to be noticed.
 constexpr milliseconds kNoneFree{5};
 // More than the requests that RequestQueue runs on threads that bring them.
 constexpr size_t kMost = 256;

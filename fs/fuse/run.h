@@ -14,9 +14,9 @@ namespace ndlfs::fs {
 // /dev/fuse, and nothing else. `{}` in a word of the command is the mount point, which is also
 // in the environment as NDLFS_MOUNTPOINT. `given.mountpoint` is not used.
 //
-// The value is the exit status of the command: 128 and the number of the signal if one ended
-// it, 127 if there is no such program, 126 if it cannot be run. The mount stays for programs
-// that the command has left in the background.
+// Returns the exit status of the command. If a signal has ended it: 128 plus the number of the
+// signal. If there is no such program: 127. If it cannot be run: 126. The mount stays for
+// programs that the command has left in the background.
 //
 // Call it before the process has started any thread.
 model::Result<int> RunInMount(const MountOptions& given, std::vector<std::string> command);

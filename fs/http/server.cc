@@ -30,8 +30,9 @@ namespace {
 using Method = HttpRequest::Method;
 using model::MutexLock;
 
-// The first line of a request and its fields have to fit into it. libmicrohttpd writes to all
-// of it after a reply, so a connection that waits for its next request takes this memory.
+// Memory of a connection: the first line of a request and its fields have to fit into it.
+// libmicrohttpd writes to all of it after a reply. So a connection that waits for its next
+// request still takes this memory.
 constexpr size_t kConnectionMemory = size_t{16} << 10;
 // While more connections are open, each is closed after its reply. So 16 MiB is the most that
 // idle connections take in this way; one that has sent nothing takes a tenth.

@@ -41,7 +41,7 @@ constexpr const char* kAllowed = "GET, HEAD, OPTIONS, PROPFIND";
 constexpr int kTries = 3;
 // A page of so many entries takes some 100 MiB.
 constexpr size_t kMostEntries = 500'000;
-// Of WebDAV, which says more about each.
+// The same for WebDAV, which says more about each entry.
 constexpr size_t kMostDavEntries = 100'000;
 
 // Finder and Explorer ask for such names in every folder. No store has them.

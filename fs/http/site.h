@@ -42,9 +42,9 @@ class Site {
   // may.
   std::optional<HttpReply> Refuse(const HttpRequest& request) const;
 
-  // The answer to a request for which Refuse() has no answer, without the body where this is a
-  // file. `lane` is the lane of the calling thread: another one is returned if the answer
-  // decodes more than is usual there.
+  // The answer to a request that Refuse() has let pass, without the body if that is a file.
+  // `lane` is the lane of the calling thread. Returns another lane instead if the answer
+  // decodes more than requests of `lane` usually do.
   std::variant<HttpReply, Lane> Answer(const HttpRequest& request, Lane lane) const;
 
   // Adds the fields that every reply to `request` has.

@@ -10,8 +10,8 @@
 
 namespace ndlfs::fs {
 
-// The reads of an open file that had no answer in time. When the kernel has asked for several
-// pages ahead of a program and gets an error, it asks once more for the page that the program
+// The reads of an open file that had no answer in time. The kernel may ask for several pages
+// ahead of a program. If it gets an error, it asks once more for the page that the program
 // waits for. The program has waited long enough by then: the second request gets the same
 // error. Thread-safe.
 class LateReads {

@@ -19,8 +19,8 @@ struct MountOptions {
   std::string mountpoint;
 
   uint64_t cache_size = uint64_t{512} << 20;
-  // Directory for decoded chunks that do not fit in the cache although a reader
-  // will need them again, and the most bytes to keep there.
+  // Directory for decoded chunks that a reader will need again, but that do not fit in the
+  // cache; and the most bytes to keep there.
   std::string cache_dir = "/var/tmp";
   uint64_t cache_dir_size = uint64_t{8} << 30;
   // Directory to keep views in that were read to their end; empty: none.

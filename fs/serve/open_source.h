@@ -46,8 +46,8 @@ struct RemotePlace {
 // for none. kBadInput if the directory cannot be used, or the source is shared between users.
 model::Result<void> AddBlockCache(RemotePlace& place, const RemoteAccess& access);
 // The directory at `path` of this machine, read through that cache; `is_shared` as for
-// LocalSource::Open(). Documents there may name files behind the URLs that `access` allows,
-// unless the source is shared, because all users would use the keys of one of them.
+// LocalSource::Open(). Documents there may name files behind the URLs that `access` allows. In
+// a shared source they may not, because all users would use the keys of one of them.
 model::Result<RemotePlace> OpenLocal(const std::string& path, bool is_shared,
                                      const RemoteAccess& access);
 // Whether the directory of the cache can be used; makes it if there is none.

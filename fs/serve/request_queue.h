@@ -73,7 +73,7 @@ class QueuedRequest {
   Clock::time_point checked_ = arrival_;  // when IsWanted() was last asked
   size_t number_ = 0;                     // while it runs: its index in RequestQueue::running_
   bool is_here_ = false;                  // runs on the thread that brought it
-  // Whether the thread that runs it seemed to do hardly any work at the last look.
+  // Whether, at the last look, the thread that runs it seemed to do hardly any work.
   bool is_stuck_ = false;
   clockid_t thread_clock_ = CLOCK_MONOTONIC;
   std::optional<std::pair<Clock::time_point, int64_t>> sample_;  // of the thread's time
@@ -83,12 +83,12 @@ using QueuedRequestPtr = std::shared_ptr<QueuedRequest>;
 // Runs requests, so that no user waits for the requests of another user, and every request gets
 // an answer in time. Thread-safe.
 //
-// Looks run at once, on the thread that brings them, unless their user has many under way. Only
-// some reads run at once, because they need a core and memory; the others wait without a
-// thread. A user with no read under way may always start one. Users take turns: a hundred
-// waiting reads of one user delay another user by one read. Reads that run without working,
-// because the source is slow, leave their place to others. The same holds for scans, but only
-// one of them runs at a time.
+// A look runs at once, on the thread that brings it, unless its user has many looks under way.
+// Only some reads run at the same time, because a read needs a core and memory; the others wait
+// without a thread. A user with no read under way may always start one. Users take turns: a
+// hundred waiting reads of one user delay another user by one read. A read that does no work,
+// because the source is slow, leaves its place to another read. The same holds for scans, but
+// only one of them runs at a time.
 class RequestQueue {
  public:
   using Clock = QueuedRequest::Clock;
@@ -132,9 +132,9 @@ class RequestQueue {
   // Called when Tick() should be called within some time. Set it before the first Run().
   void set_wake(std::function<void(Clock::duration within)> wake) { wake_ = std::move(wake); }
 
-  // Runs `request` on this thread, and then others that have begun to wait meanwhile; or leaves
-  // it to another thread. If Run() throws, for lack of memory, `request` was not run and will
-  // not be.
+  // Runs `request` on this thread, and then requests that have begun to wait meanwhile; or
+  // leaves it to another thread. If Run() throws, for lack of memory, the queue has not run
+  // `request`, and never will.
   void Run(QueuedRequestPtr request);
 
   // Tells that the caller of `request` got a signal. Has no effect unless it is an unanswered

@@ -23,8 +23,9 @@ struct SourcePaths {
   std::string url;  // the source as it was given, if it is a URL; then the two above are empty
 };
 
-// Resolves the path of the source of `options`. Refuses, with one line that says what to do
-// about it, a source that does not exist, or is neither a directory nor a file that is a store.
+// Resolves the path of the source of `options`. Refuses a source that does not exist, or that
+// is neither a directory nor a file that is a store. The message is one line that says what to
+// do about it.
 model::Result<SourcePaths> CheckSource(const MountOptions& options);
 
 // The absolute path of `path` without symbolic links. The error begins with `what`.

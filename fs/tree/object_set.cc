@@ -42,9 +42,9 @@ Result<uint64_t> VersionNow(MountedStore& store, const backends::Hierarchy& hier
   return is_told ? Result<uint64_t>(0) : std::move(version);
 }
 
-// Parts are held so that they keep their generation. A group has its version, which is as good
-// without chunks, and so has an array as long as none of its chunks was read. Of two arrays
-// that need each other, one holds the other.
+// A view holds its parts, so that they keep their generation. A group need not be held: it has
+// no chunks, so its version says as much. Neither need an array whose chunks nobody has read.
+// If two arrays need each other, one holds the other.
 bool IsHeld(const Entity& entity, const Entity* owner) {
   return !entity.is_group() && owner != nullptr &&
          (owner->is_group() || entity.path() < owner->path());
@@ -65,7 +65,7 @@ Result<bool> ObjectSet::IsUnchanged(MountedStore& store) const {
   for (const Array& array : arrays_) {
     const EntityPtr held = array.later ? array.later->entity() : array.entity;
     NDLFS_TRY(const bool same,
-              held ? is_same(held->path, Kind::kData, held->generation)
+              held ? is_same(held->path(), Kind::kData, held->generation())
                    : is_same(array.later->path(), Kind::kMetadata, array.later->version()));
     if (!same) return false;
   }

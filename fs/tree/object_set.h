@@ -23,8 +23,8 @@ class Entity;
 class LaterElements;
 class MountedStore;
 
-// The objects of a store that a file was made of. As long as these are unchanged, the same file
-// would be made. Thread-safe. Immutable, except for the time of the last look.
+// The objects of a store that a file was made of. While they are unchanged, ndlfs would make
+// the same file again. Thread-safe. Immutable, except for the time of the last look.
 class ObjectSet {
  public:
   enum class Kind : uint8_t {
@@ -34,9 +34,9 @@ class ObjectSet {
     kAbsent,    // there is no object
   };
 
-  // Whether the store has all of it as it was. What the set holds in memory is asked for each
-  // time, because a read may have found that its chunks have changed. All else is as at the
-  // last look, as long as that is fresh. An error if nobody can tell at this moment.
+  // Whether all these objects are as they were. Asks the arrays that the set holds at each
+  // call, because a read may have found that their chunks have changed. For everything else
+  // uses the last look while it is fresh. An error if this cannot be found out at the moment.
   model::Result<bool> IsUnchanged(MountedStore& store) const;
   // Looks anew whether the metadata of an object have changed. They were those of
   // `loaded_from`.
@@ -48,8 +48,8 @@ class ObjectSet {
   // The versions of the metadata of all objects, in a text that is the same in all processes;
   // nullopt if one of them has no version.
   std::optional<std::string> VersionsText() const;
-  // The arrays of the set whose elements may have been read; nullopt if the store has another
-  // one in the place of one of them.
+  // The arrays of the set whose elements may have been read; nullopt if another array has taken
+  // the place of one of them in the store.
   std::optional<std::vector<std::shared_ptr<const Entity>>> ArraysNow(
       MountedStore& store) const;
   size_t size() const { return parts_.size() + arrays_.size(); }
@@ -58,7 +58,7 @@ class ObjectSet {
   // The newest modification time of the objects that were noted as entities, in nanoseconds
   // since 1970; 0 if there are none.
   int64_t mtime_ns() const { return mtime_ns_; }
-  // The permissions that these have in common with `permissions`.
+  // The permissions that the noted objects and `permissions` have in common.
   backends::Permissions CommonPermissionsWith(backends::Permissions permissions) const;
 
   // Bytes of the set itself.
@@ -97,7 +97,7 @@ class ObjectNotes {
  public:
   using EntityPtr = std::shared_ptr<const Entity>;
 
-  // Of several versions of one thing the first one counts.
+  // If a thing is noted with several versions, the first one counts.
   void Note(ObjectSet::Kind kind, std::string_view path, uint64_t version) EXCLUDES(mutex_);
   // Notes an object with its metadata and data.
   void Note(EntityPtr entity) EXCLUDES(mutex_);
@@ -107,15 +107,15 @@ class ObjectNotes {
       const std::shared_ptr<MountedStore>& store, const EntityPtr& entity, uint64_t size)
       EXCLUDES(mutex_);
 
-  // What was found at `path` before: all of a file is made of one look. nullopt if nobody has
-  // looked there.
+  // The result of an earlier look at `path`, because a file must be made of one look at each
+  // object. nullopt if there was no such look.
   std::optional<model::Result<EntityPtr>> Known(const std::string& path) const EXCLUDES(mutex_);
-  // Whether `entity` is not what was found there before.
+  // Whether an earlier look at the path of `entity` has found another entity.
   bool Contradicts(const Entity& entity) const EXCLUDES(mutex_);
 
   // Moves all notes to `set`, the objects that a file of the entity `owner` (may be null) was
-  // made of. They are those of a look at the time `looked_at`. What is noted later is ignored:
-  // the file may hold this, and must not hold entities by it.
+  // made of. They come from a look at the time `looked_at`. Ignores all later notes: the file
+  // may hold these notes, which must not make it hold more entities.
   void MoveTo(ObjectSet& set, const Entity* owner, Freshness::Time looked_at) EXCLUDES(mutex_);
 
  private:
@@ -123,7 +123,7 @@ class ObjectNotes {
     std::shared_ptr<const LaterElements> elements;
     uint64_t generation;
   };
-  // What of an object counts, whether or not it is held.
+  // Notes the facts that count for any object, whether or not it is held.
   void NoteFacts(const Entity& entity) REQUIRES(mutex_);
 
   const std::shared_ptr<std::atomic<uint64_t>> later_held_bytes_ =

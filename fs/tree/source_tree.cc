@@ -98,8 +98,8 @@ class StoreHandle final : public FileHandle {
 };
 
 // One version of a plain file. A file that grows in place (a log) stays the same file for
-// programs that have it open, and the kernel drops its pages when stat() shows that it grew; a
-// file that replaces it is another one.
+// programs that have it open; the kernel drops its pages when stat() shows that it has grown. A
+// file that replaces it is another node.
 class PlainFile final : public TreeNode {
  public:
   PlainFile(MountContext& context, std::string path, const FileStatus& status, bool is_guess)

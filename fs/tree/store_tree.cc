@@ -459,9 +459,9 @@ model::Result<std::string> EntityFolder::NameOf(std::string_view file_name) cons
   return model::NotFound("{}", file_name);
 }
 
-// An archive of `data.zarr` has a group of that name. It is also found by this name, because no
-// file in the folder of a group can have it, and it comes before a view that is a folder. The
-// true name of an array could be that of a view.
+// An archive of `data.zarr` has a group of that name. A lookup also finds it by this name: no
+// file in the folder of a group can have the name, and the group comes before a view that is a
+// folder. This does not hold for arrays, whose true name could be that of a view.
 bool EntityFolder::IsGroupOfTrueName(const std::vector<std::string>& names,
                                      std::string_view file_name) const {
   if (std::find(names.begin(), names.end(), file_name) == names.end()) return false;

@@ -30,10 +30,9 @@ model::Result<TreeNodePtr> MakeStoreFile(MountContext& context,
 // A folder in place of a store that cannot be shown, with an `error.txt` that has the reason.
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder);
 
-// The text of the symbolic link that shows the link at `path` of a store.
-// `target` is a path name of the store, or a path of a file relative to the
-// store's folder, which is at `store_path` of the mount. nullopt if the link
-// would lead out of the mount.
+// The text of the symbolic link that shows the link at `path` of a store. The folder of the
+// store is at `store_path` of the mount. `target` is a path name of the store, or the path of a
+// file relative to that folder. nullopt if the link would lead out of the mount.
 std::optional<std::string> LinkText(std::string_view store_path, std::string_view path,
                                     std::string_view target);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The nodes of the mounted tree, as the FUSE operations see them. Each node
-// knows its children and how to read its contents. None knows of nodeids or the
-// kernel.
+// The nodes of the mounted tree, as front ends see them (FUSE, HTTP). Each node knows its
+// children and how to read its contents. None knows nodeids or the kernel.
 #pragma once
 
 #include <sys/stat.h>
@@ -86,17 +85,18 @@ class FileHandle {
   // at the end of the file. An error names the file and the place in it.
   virtual model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const = 0;
 
-  // The reader has got `bytes`, which Read() has found at `offset`. May keep them for later.
+  // Tells that the reader has got `bytes`, which Read() returned at `offset`. The file may keep
+  // them for later opens.
   virtual void Delivered(uint64_t /*offset*/, backends::ConstByteSpan /*bytes*/) const {}
 
-  // A descriptor of a file of this machine that has the bytes of this one, all of them and no
-  // others. It is open as long as the handle lives. -1 if there is no such file.
+  // The descriptor of a file of this machine that has exactly the bytes of this one. It stays
+  // open while the handle lives. -1 if there is no such file.
   virtual int descriptor() const { return -1; }
 
   enum class Content : uint8_t { kData, kHole };
-  // The first byte from `offset` on that is data or, for kHole, in a hole; the end of the file
-  // counts as a hole. nullopt if there is none, or if `offset` is not below the size.
-  // kUnsupported if nothing is known about holes in the file.
+  // The offset of the first byte, from `offset` on, that is data or, for kHole, in a hole. The
+  // end of the file counts as a hole. nullopt if there is no such byte, or if `offset` is not
+  // below the size. kUnsupported if nothing is known about holes in the file.
   virtual model::Result<std::optional<uint64_t>> Seek(uint64_t /*offset*/,
                                                       Content /*content*/) const {
     return model::Unsupported("holes");
@@ -144,9 +144,8 @@ class TreeNode {
   // Compare().
   virtual uint64_t ListedFacts() const { return 0; }
 
-  // The attributes. Costs a few stat() at most, unless StatCost() says more.
-  // kStale if the path has to be looked up again; kNotFound if it has turned
-  // out that there is no such file.
+  // The attributes. Costs a few stat() at most, unless StatCost() says more. kStale if the path
+  // has to be looked up again. kNotFound if the node has found out that there is no such file.
   virtual model::Result<Attributes> Stat() const = 0;
   // The same for a node that a lookup has just made. Does not repeat the looks of that lookup.
   virtual model::Result<Attributes> StatWhenFound() const { return Stat(); }
@@ -155,17 +154,16 @@ class TreeNode {
   enum class Cost { kNothing, kRead, kScan };
   virtual Cost StatCost() const { return Cost::kNothing; }
 
-  // Whether the result of Stat() may differ at any moment, and for another caller, so that
-  // nobody may remember it.
+  // Whether the result of Stat() may differ at any moment, and for each caller, so that a front
+  // end must not remember it.
   virtual bool IsVolatile() const { return false; }
 
   // Whether another caller (backends/store/caller.h) may see this node differently, or not at
   // all. The kernel must then ask for each caller, and cache neither the name of the node nor
   // names in it.
   virtual bool DependsOnCaller() const { return false; }
-  // Whether the kind of this node is a guess, because the caller may not read the
-  // files that tell it. A node that another caller has found is not replaced by a
-  // guess.
+  // Whether the kind of this node is a guess, because the caller may not read the files that
+  // tell the kind. A guess does not replace a node that another caller has found.
   virtual bool IsGuess() const { return false; }
 
   // The child called `name`; kNotFound if there is none.
@@ -176,8 +174,9 @@ class TreeNode {
   // Begins a listing. Opens none of the files in it.
   virtual model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const;
 
-  // Whether a listing may tell the attributes of entries of `type` (S_IFREG, S_IFDIR ...) to a
-  // caller that probably asks for them next: they take little more time than the listing.
+  // Whether the attributes of entries of `type` (S_IFREG, S_IFDIR ...) take little more time
+  // than the listing itself. The listing may then tell them to a caller that will probably ask
+  // for them next.
   virtual bool ListsAttributesOf(mode_t /*type*/) const { return false; }
   // The file `name` for such a listing, at less cost than Lookup(); nullopt if only Lookup()
   // can tell.
@@ -197,8 +196,8 @@ class TreeNode {
   virtual model::Result<std::string> ReadLink() const;
 
   virtual model::Result<ExtendedAttributes> GetExtendedAttributes() const;
-  // The names of extended attributes, at no more cost than it takes to know the names: `ls -l`
-  // of coreutils 9.6 and later asks for those of each file and folder.
+  // The names of extended attributes, without computing the values: `ls -l` of coreutils 9.6
+  // and later asks for the names of each file and folder.
   virtual model::Result<std::vector<std::string>> ListExtendedAttributes() const;
   // The value of one of these, or of an attribute that is not listed; nullopt if there is none.
   virtual model::Result<std::optional<std::string>> GetExtendedAttribute(
@@ -207,7 +206,7 @@ class TreeNode {
 
 inline bool IsDirectory(const Attributes& attributes) { return S_ISDIR(attributes.mode); }
 
-// The base of nodes that are directories. Whatever directory is found at the path of one counts
+// The base of nodes that are directories. Any directory that is found at the same path counts
 // as the same directory.
 class DirectoryNode : public TreeNode {
  public:

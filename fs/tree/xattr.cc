@@ -14,7 +14,7 @@
 namespace ndlfs::fs {
 namespace {
 
-// Of Linux: XATTR_NAME_MAX, XATTR_SIZE_MAX, XATTR_LIST_MAX.
+// The limits of Linux: XATTR_NAME_MAX, XATTR_SIZE_MAX, XATTR_LIST_MAX.
 constexpr size_t kNameLimit = 255;
 constexpr size_t kValueLimit = 65536;
 constexpr size_t kListLimit = 65536;

@@ -42,7 +42,7 @@ inline constexpr std::string_view kLoadStatsName = "user.ndl.stats";
 inline constexpr std::string_view kDigestName = "user.ndl.digest";
 // What reading a view as a whole takes; not listed, because it looks at each chunk.
 inline constexpr std::string_view kCostName = "user.ndl.cost";
-// It in YAML: {chunks: 48, kept: 3, fetched-bytes: 1234, decoded-bytes: 5678}.
+// `cost` as YAML: {chunks: 48, kept: 3, fetched-bytes: 1234, decoded-bytes: 5678}.
 std::string DescribeCost(const ReadCost& cost);
 // The cost of reading an array since ndlfs has it in memory, in YAML.
 std::string DescribeLoads(const cache::LoadCounts& counts);

@@ -13,8 +13,8 @@ namespace ndlfs::model {
 
 enum class YamlPlace { kBlock, kFlow };
 
-// Whether some reader of YAML 1.1 or 1.2 resolves the plain scalar `text` to
-// null, a bool, a number, a timestamp, a symbol, or one of the special keys.
+// Whether some reader of YAML 1.1 or 1.2 takes the plain scalar `text` for something other than
+// text: null, a bool, a number, a timestamp, a symbol, or a special key.
 bool ResolvesToOther(std::string_view text);
 
 // Appends `text` as a scalar on one line: plain if possible, else in double

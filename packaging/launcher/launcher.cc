@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// bin/ndlfs of the archive. It starts lib/ndlfs/ndlfs with the C library that is beside it,
+// bin/ndlfs of the archive. It starts lib/ndlfs/ndlfs with the C library that is next to it,
 // whatever the system has: it maps the carried dynamic loader into its own process and jumps to
 // it, as if the kernel had been asked for
 //
@@ -108,7 +108,7 @@ class Text {
   bool is_cut_ = false;
 };
 
-// Of static storage: the stack below the arguments is left to the loader.
+// These have static storage, because the loader needs the stack below the arguments.
 Text library_path;
 Text loader_path;
 Text program_path;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// zfp, which compresses numbers in blocks of 4 by 4 by ...: Zarr v3 "zfp" (with the
-// parameters in its configuration), numcodecs "zfpy" (with a header before each
-// chunk) and HDF5 filter 32013, H5Z-ZFP (with the header in the client data).
+// zfp compresses numbers in blocks of 4 by 4 by ... Its parameters are in the configuration for
+// Zarr v3 "zfp", in a header before each chunk for numcodecs "zfpy", and in a header in the
+// client data for HDF5 filter 32013 (H5Z-ZFP).
 #include <algorithm>
 #include <cstring>
 #include <optional>

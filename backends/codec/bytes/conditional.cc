@@ -47,7 +47,7 @@ class ConditionalCodec final : public BytesToBytesCodec {
     if (encoded.size() > sizes.back()) {
       return model::Corrupt("{} bytes, expected at most {}", encoded.size(), sizes.back());
     }
-    Bytes memory;  // of what `encoded` refers to
+    Bytes memory;  // the bytes that `encoded` refers to
     for (size_t i = applied.size(); i-- > 0;) {
       Bytes next(i == 0 ? 0 : sizes[i]);
       const ByteSpan out = i == 0 ? decoded : next.span();

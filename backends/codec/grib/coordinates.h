@@ -29,7 +29,8 @@ model::Result<std::vector<double>> GribAxis(const GribGrid& grid, GribCoordinate
 // degrees, row after row in the order of the grid (GribOrder::kRows). For kLatLon and
 // kGaussian, also rotated or reduced, projections (MakeGribProjection) and kHealpix. Longitudes
 // are in [0, 360) for projections and HEALPix, in (-180, 180] for rotated grids, and otherwise
-// as in GribAxis(). What a satellite sees beside the earth is NaN. Fails as GribAxis() does.
+// as in GribAxis(). Points that a satellite sees next to the earth are NaN. Fails as GribAxis()
+// does.
 model::Result<void> GribPoints(const GribGrid& grid, GribCoordinate coordinate,
                                std::span<double> out);
 

@@ -58,8 +58,8 @@ void SpreadValues(ConstByteSpan bits, uint64_t count, std::span<T> out) {
   }
 }
 
-// 5.61: logarithms of what is left after adding a number that makes all values positive. Floats
-// would not keep enough digits of the logarithms.
+// 5.61: logarithms of the values plus a number that makes all of them positive. Floats would
+// not keep enough digits of the logarithms.
 template <typename T>
 model::Result<void> UnpackLogarithms(const GribPacked& packed, std::span<T> values) {
   const double added = GribOctets(*packed.packing.section).Ieee(21);

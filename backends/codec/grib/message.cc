@@ -21,7 +21,7 @@ constexpr uint64_t kSectionHead = 5;
 constexpr uint64_t kMaxGribSection = uint64_t{1} << 20;
 constexpr uint64_t kMaxGribHeaders = uint64_t{16} << 20;
 constexpr size_t kMaxGribFields = 65536;
-// Of section 4 of GRIB 1, whose headers come before the packed values.
+// The most bytes of headers in section 4 of GRIB 1; the packed values follow them.
 constexpr uint64_t kMaxPackingHead1 = 64;
 
 GribMethod MethodOfTemplate(uint16_t number) {
@@ -225,7 +225,7 @@ class GribSectionWalk {
   const bool reads_end_;
   GribMessage message_;
   GribField field_;  // that is made of the sections so far
-  // Of an earlier field of the message.
+  // The bitmap of an earlier field of the message.
   std::optional<GribRange> last_bitmap_;
   uint64_t bitmap_points_ = 0;  // of edition 1
   bool is_wide_ = false;        // edition 1, more than 8 MiB

@@ -60,13 +60,13 @@ struct GribGrid {
 
   // Columns and rows. Both are 0 if the grid has no rows, they are not known (unstructured,
   // kOther), or they contradict the number of points (then the kind is kOther). A reduced grid
-  // has nj rows of different lengths, ni is 0, and `row_points` has the points of each row, of
-  // a part of the globe those within its longitudes. Otherwise ni * nj == points.
+  // has nj rows of different lengths: ni is 0, and `row_points` has the number of points in
+  // each row, within the longitudes of the grid. In any other grid, ni * nj == points.
   uint64_t ni = 0, nj = 0;
   std::vector<uint32_t> row_points;
   bool is_reduced() const { return !row_points.empty(); }
-  // If the section has the points that each row would have around the earth, and the grid only
-  // those within its longitudes: the former.
+  // The number of points that each row would have around the whole earth, if the section tells
+  // it, and the grid is only a part of the globe.
   std::vector<uint32_t> circle_points;
 
   // Flag table 3.4, or 8 of edition 1, whose last four bits are 0 here.
@@ -103,12 +103,14 @@ struct GribGrid {
   // views. The point below the satellite is at standard_latitude and orientation_longitude.
   double satellite_distance = 0;
   // kHealpix: the points along a side of the twelve rhomboids, and whether they come rhomboid
-  // by rhomboid, or in rings from north to south. 0 if they come in another way.
+  // by rhomboid (nested) or in rings from north to south. `nside` is 0 if they come in another
+  // order.
   uint32_t nside = 0;
   bool is_nested = false;
 
-  // Code table 3.2, and the axes in metres that follow from it; equal for a sphere. Of edition
-  // 1: 6 (a sphere of 6367470 m) is said as 0, and IAU 1965 as 2.
+  // The shape of the earth (code table 3.2), and the axes in metres that follow from it; a
+  // sphere has equal axes. Edition 1 has two shapes, which get the numbers of this table: 0 for
+  // its sphere of 6367470 m, and 2 for IAU 1965.
   uint8_t earth_shape = 0;
   double major_axis = 6367470, minor_axis = 6367470;
 };
@@ -182,8 +184,8 @@ struct GribMessage {
   std::vector<GribField> fields;
 };
 
-// Reads headers of GRIB messages in a file or another sequence of bytes, and keeps the last few
-// hundred bytes that it read, so that messages in sequence take about one read each. Not
+// Reads headers of GRIB messages in a file or another sequence of bytes. Keeps the last few
+// hundred bytes that it read, so messages in sequence take about one read each. Not
 // thread-safe.
 class GribReader {
  public:

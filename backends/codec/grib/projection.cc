@@ -305,7 +305,7 @@ class SpaceView final : public GribProjection {
     const double flat = 1 + (square - 1) * sine * sine;
     const double along = distance_ * across;
     const double root = along * along - flat * (distance_ * distance_ - 1);
-    if (!(root > 0)) return {NAN, NAN};  // beside the earth
+    if (!(root > 0)) return {NAN, NAN};  // misses the earth
     const double away = (along - std::sqrt(root)) / flat;
     const double s1 = distance_ - away * across;
     const double s2 = away * std::sin(point.x) * std::cos(point.y);

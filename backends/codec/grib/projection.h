@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Map projections of grids, after Snyder, "Map Projections: A Working Manual" (USGS 1395), on a
-// sphere or an ellipsoid, and the view of a satellite after the LRIT/HRIT Global Specification
-// (CGMS 03).
+// Map projections of grids, on a sphere or an ellipsoid, after Snyder, "Map Projections: A
+// Working Manual" (USGS 1395). The view of a satellite follows the LRIT/HRIT Global
+// Specification (CGMS 03).
 #pragma once
 
 #include <cstdint>

@@ -33,10 +33,10 @@ struct GribScaling {
 // The packed values of one field: as many as `out` of the functions has.
 struct GribPacked {
   const GribPacking& packing;
-  // Of edition 2, section 7 without its head; of edition 1, section 4 as a whole.
+  // In edition 2, section 7 without its head; in edition 1, the whole of section 4.
   ConstByteSpan data;
   uint8_t edition = 2;
-  // Of edition 1, if its packing goes row by row: how many values each row has. Null otherwise.
+  // How many values each row has, if a packing of edition 1 goes row by row; otherwise null.
   const std::vector<uint32_t>* rows = nullptr;
 };
 

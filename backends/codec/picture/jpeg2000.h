@@ -14,9 +14,9 @@ namespace ndlfs::backends {
 
 using Jpeg2000Image = std::unique_ptr<opj_image_t, decltype(&opj_image_destroy)>;
 
-// The size that the headers of a JPEG 2000 codestream say. kUnsupported for components that
-// differ in size or type, and for what would take libopenjp2 more memory or time than pictures
-// of values do.
+// The size and the type of a picture, by the headers of its JPEG 2000 codestream. kUnsupported
+// if its components differ in size or type, or if libopenjp2 would need much more memory or
+// time than for ordinary pictures of values.
 struct Jpeg2000Header {
   PictureSize size;
   unsigned bits = 0;

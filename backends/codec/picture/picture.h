@@ -27,13 +27,13 @@ struct PictureRule {
 
   PictureKind kind = PictureKind::kJpeg;
   Colours colours = Colours::kAsMarked;
-  // Of JPEG: a stream of tables that pictures may leave out.
+  // For JPEG: a stream of tables. Pictures may leave these tables out.
   std::string tables;
-  // Of LERC: pixels without a value become NaN (floats), or an extra last sample of 0 (uint8).
-  // Otherwise such pictures are refused.
+  // For LERC: pixels without a value become NaN (floats), or get an extra last sample of 0
+  // (uint8). If false, pictures with such pixels are refused.
   bool has_masks = false;
-  // Of LERC: bands of a picture are samples of its pixels. Otherwise pictures with more than
-  // one are refused.
+  // For LERC: the bands of a picture become samples of its pixels. If false, pictures with more
+  // than one band are refused.
   bool has_bands = true;
 };
 
@@ -60,9 +60,9 @@ enum class PictureLayout {
 model::Result<std::shared_ptr<const ArrayToBytesCodec>> MakePictureCodec(
     const PictureRule& rule, PictureLayout layout, uint64_t most_rows);
 
-// Fills `out` with the first samples of a picture, row by row, those of a pixel together.
-// kCorrupt for a picture of another size than `form` and `out`, kUnsupported for one of another
-// type, or if the library is not built in.
+// Fills `out` with the first samples of a picture, row by row, with the samples of a pixel
+// together. kCorrupt if the picture has another size than `form` and `out`. kUnsupported if it
+// has another type, or if the library is not built in.
 model::Result<void> DecodePicture(const PictureRule& rule, ConstByteSpan picture,
                                   const PictureForm& form, ByteSpan out);
 

@@ -16,8 +16,8 @@ namespace ndlfs::backends {
 // and flags that it does not know, and for dictionaries.
 class Blosc2Chunk {
  public:
-  // Reads the header of the chunk at the beginning of `bytes`, which must stay while the chunk
-  // is used, and may be longer than it.
+  // Reads the header of the chunk at the beginning of `bytes`. The bytes must stay while the
+  // chunk is used. There may be more of them than the chunk has.
   static model::Result<Blosc2Chunk> Open(ConstByteSpan bytes);
 
   uint64_t decoded_size() const { return decoded_size_; }

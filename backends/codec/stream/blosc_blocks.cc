@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // README_CHUNK_FORMAT.rst of c-blosc 1.21. A block is one stream, or one for each byte of an
-// element. Each stream begins with its length; one that is as long as what it decodes to is
-// stored.
+// element. Each stream begins with its length. If it is as long as its decoded bytes, it is
+// stored without compression.
 #include "backends/codec/stream/blosc_blocks.h"
 
 #include <algorithm>

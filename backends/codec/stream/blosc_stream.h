@@ -13,8 +13,8 @@ enum class BloscCompressor : uint8_t { kBloscLz = 0, kLz4 = 1, kZlib = 3, kZstd 
 // The number of the compressor is in the highest three bits of the flags.
 inline constexpr unsigned kBloscCompressorShift = 5;
 
-// Decodes one stream of a block, a part of what its compressor made, to exactly
-// stream.size() bytes. Returns false, with anything in `stream`, if `encoded` is not sound.
+// Decodes one stream of a block, without its length, to exactly stream.size() bytes. Returns
+// false, with anything in `stream`, if `encoded` is not sound.
 bool DecodeBloscStream(BloscCompressor compressor, ConstByteSpan encoded, ByteSpan stream);
 
 }  // namespace ndlfs::backends

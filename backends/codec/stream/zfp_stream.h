@@ -26,8 +26,8 @@ zfp_field MakeZfpField(zfp_type type, std::span<const uint64_t> shape);
 // The least restrictive parameters (expert mode, the library's default).
 zfp_stream DefaultZfpParameters();
 
-// Fails if blocks have too few bits for the exponent that a block of floats begins
-// with, or more bits than a header can express.
+// Fails if blocks have fewer bits than the exponent at the beginning of a block of floats, or
+// more bits than a header can express.
 model::Result<void> CheckZfpParameters(const zfp_stream& parameters, zfp_type type);
 
 // A full header: magic number and version, field, parameters.

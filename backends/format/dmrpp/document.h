@@ -105,8 +105,8 @@ struct Object {
 
 struct Document {
   Object root;
-  // Of the data files, as the document has them. The first one is that of the whole document;
-  // empty if it names none.
+  // The names of the data files, as the document has them. The first one is the file of the
+  // whole document; an empty name if the document names none.
   std::vector<std::string> files;
   // Whether filters are in the order of encoding. Old documents (without dmrpp:version) have
   // them in any order, and mean shuffle, deflate, fletcher32.

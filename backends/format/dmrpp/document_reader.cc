@@ -33,7 +33,7 @@ constexpr size_t kMostParts = 4'000'000;
 constexpr size_t kMostFiles = 10'000;
 constexpr size_t kMostRank = 32;
 constexpr size_t kLongestText = size_t{64} << 20;
-// Of one text that is compressed.
+// The most bytes of one compressed text.
 constexpr uint64_t kLongestCompressedText = uint64_t{1} << 20;
 constexpr uint64_t kMostTextBytes = uint64_t{64} << 20;
 
@@ -323,7 +323,7 @@ class Reader {
     return {};
   }
 
-  // Attributes of a container become attributes of what is around it.
+  // Attributes of a container become attributes of the element around it.
   void TakeAttributes(Level inside, const std::string& prefix) {
     if (inside.left_out) Around().LeaveOut(*std::move(inside.left_out));
     for (model::Attribute& attribute : inside.attributes) {
@@ -670,7 +670,7 @@ class Reader {
   Document document_;
   bool has_dataset_ = false;
   std::vector<Level> levels_;
-  // Of the element that ends.
+  // The depth and the name of the element that ends.
   size_t depth_ = 0;
   std::string_view name_;
   size_t objects_ = 0;

@@ -28,10 +28,10 @@ struct ResolvedVariable {
 // does not tell its type or shape.
 model::Result<ResolvedVariable> Resolve(const Document& document, const Object& object);
 
-// The source of its elements. Fails unless the document says where all of them are, in ranges
-// of the data file that do not overlap, and have the size that elements without compression
-// have. Chunks of more than `max_chunk_bytes` are refused (kLimit). Looks at the data file of
-// the document, if the elements are there.
+// The source of its elements. Fails unless the document says where all of them are. Their
+// ranges of the data file must not overlap. Without compression, a range must have the size of
+// its elements. Chunks of more than `max_chunk_bytes` are refused (kLimit). Looks at the data
+// file of the document, if the elements are there.
 model::Result<std::shared_ptr<const ArraySource>> MakeVariableSource(
     const Variable& variable, const ResolvedVariable& resolved,
     std::shared_ptr<const DataFiles> files, uint64_t max_chunk_bytes);

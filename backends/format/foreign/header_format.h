@@ -24,8 +24,8 @@ struct HeaderReader {
   // Whether a file with such a name that begins with `head` is such a header; null: as
   // is_content.
   bool (*is_header)(std::string_view head) = nullptr;
-  // Asked after one of the above is true: whether the whole of `file` is a header of this
-  // format; null: it is.
+  // Whether `file`, read as a whole, is such a header. Called only after one of the functions
+  // above has returned true. Null: it is.
   model::Result<bool> (*confirm)(std::string_view name, const Store& file) = nullptr;
   // Adds the contents that the header describes to `contents`, which is empty.
   model::Result<void> (*read)(const HeaderFile& header, Contents& contents) = nullptr;

@@ -11,8 +11,8 @@
 
 namespace ndlfs::backends::foreign {
 
-// Decodes elements of the type `stored`, some integers of which are stored with an offset of
-// half their range: FITS has no unsigned integers and stores them less 2^(n-1), and signed
+// Decodes elements of the type `stored`. Some of their integers are stored with an offset of
+// half their range: FITS stores unsigned integers less 2^(n-1), because it has none, and signed
 // bytes plus 2^7. `highest_bytes` are the places, in a decoded element, of the most significant
 // bytes of these integers.
 model::Result<std::shared_ptr<const ArrayToBytesCodec>> MakeMovedZero(

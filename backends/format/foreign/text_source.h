@@ -12,10 +12,11 @@
 
 namespace ndlfs::backends::foreign {
 
-// The numbers in `file` from `offset` on, with blanks, line ends and commas between them, in
-// the order of the elements. Every read of any part decodes all. kUnsupported if the elements
-// are no integers or floats of a processor, and kLimit if they or their text take more than
-// `max_bytes`. Reads fail (kCorrupt) if a word is no such number, or if numbers are missing.
+// The source of an array of numbers that are text in `file` from `offset` on. They are in the
+// order of the elements, with blanks, line ends and commas between them. Every read of any part
+// decodes all. kUnsupported if the elements are not integers or floats that a processor has.
+// kLimit if they or their text take more than `max_bytes`. Reads fail (kCorrupt) if a word is
+// no such number, or if numbers are missing.
 model::Result<std::shared_ptr<const ArraySource>> MakeTextSource(const DescribedArray& array,
                                                                  const DataFile& file,
                                                                  uint64_t offset,

@@ -10,7 +10,7 @@
 namespace ndlfs::backends {
 
 // From now on, asks libeccodes for the names of parameters that the tables here lack. `command`
-// starts the process for that; its main() has to return RunEccodesHelper(). Whoever sets
+// starts the process for that; its main() has to return RunEccodesHelper(). A user who sets
 // ECCODES_DEFINITION_PATH or ECCODES_EXTRA_DEFINITION_PATH has definitions of their own; then
 // libeccodes is asked for all names.
 void UseEccodesHelper(std::vector<std::string> command);

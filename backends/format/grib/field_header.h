@@ -10,7 +10,7 @@
 
 namespace ndlfs::backends::grib {
 
-// All that a store shows of the headers of a field.
+// Everything in the headers of a field that a store shows.
 struct FieldHeader {
   Product product;
   std::shared_ptr<const GribGrid> grid;  // null: only numbered
@@ -24,8 +24,8 @@ FieldHeader DescribeField(const GribMessage& message, const GribField& field);
 // Whether the grids have the same octets.
 bool IsSameGrid(const GribGrid* a, const GribGrid* b);
 
-// What tells `found` from `expected`, as a noun: "parameter". Empty if nothing does that
-// matters for what was shown.
+// The difference between `found` and `expected`, as a noun: "parameter". Empty if they do not
+// differ in anything that the store shows.
 std::string DifferenceOf(const FieldHeader& expected, const FieldHeader& found);
 
 }  // namespace ndlfs::backends::grib

@@ -183,7 +183,7 @@ bool BeginsAsMessage(ConstByteSpan bytes) {
          header <= kMostHeader && number(20, 1) == 1;
 }
 
-// What a file beside the one at `path` says; nothing if there is none.
+// The contents of the sidecar of a file; empty if there is none.
 struct SidecarFile {
   grib::Sidecar sidecar;
   int64_t modified_ns = 0;  // 0: unknown

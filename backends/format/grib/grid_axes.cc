@@ -127,7 +127,7 @@ std::vector<model::Attribute> LongitudeAttributes() {
   return {TextOf("units", "degrees_east"), TextOf("standard_name", "longitude"),
           TextOf("long_name", "longitude")};
 }
-// Of the coordinates along x and y.
+// The attributes of the coordinates along x and y.
 struct TextOfMap {
   const char* units;
   const char* standard_name[2];

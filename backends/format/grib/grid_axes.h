@@ -32,7 +32,7 @@ struct GridAxes {
   std::string type;                 // "regular_ll", by ecCodes' names
   std::vector<GridDimension> dims;  // y and x, or `values` alone; their product is the points
   std::vector<GridCoordinate> coordinates;
-  // Of the variable that describes the projection; empty if there is none.
+  // The attributes of the variable that describes the projection; empty if there is none.
   std::vector<model::Attribute> mapping;
   std::vector<model::Attribute> attributes;  // of arrays: GRIB_Nx ...
   std::string note;  // why there is no latitude and longitude; empty if there is

@@ -39,8 +39,8 @@ void HeaderBytes::Fetch(std::vector<uint64_t> offsets) {
     if (!requests.empty() && JoinRange(requests.back().options.range, header)) continue;
     requests.push_back({"", {.range = header}});
   }
-  // From the end on: stores join reads that follow each other, and read what is between them.
-  // That is little beside chunks, and much beside headers.
+  // From the end on, because stores join reads that follow each other, and read the bytes
+  // between them as well. These are few compared with chunks, and many compared with headers.
   std::ranges::reverse(requests);
   const std::span<const ReadRequest> all = requests;
   for (size_t begin = 0; begin < all.size(); begin += kTogether) {

@@ -15,8 +15,8 @@
 
 namespace ndlfs::backends::grib {
 
-// Compares headers with what a sidecar says before fields are read: those of up to 512 fields
-// together, once. Thread-safe.
+// Compares headers with those that a sidecar promised, before the fields are read. Does this
+// once, for up to 512 fields together. Thread-safe.
 class HeaderCheck {
  public:
   // `fields` stay as long as this does. `on_lie` may be null.

@@ -16,7 +16,7 @@
 
 namespace ndlfs::backends::grib {
 
-// Headers of fields by the kind that their lines in a sidecar say.
+// Samples of the headers of fields, by kind. The line of a field in a sidecar tells its kind.
 class KindSamples {
  public:
   enum class Knowledge { kNone, kSample, kUnpredictable };
@@ -26,7 +26,7 @@ class KindSamples {
   // differ in more than their lines say.
   void Learn(const SidecarLine& line, const FieldHeader& header);
 
-  // What the header of a field with this line should say; null if that is not known.
+  // The expected header of a field with this line; null if it is not known.
   std::shared_ptr<const FieldHeader> Predict(const SidecarLine& line) const;
 
   size_t size() const { return samples_.size(); }
@@ -43,8 +43,8 @@ class HeaderMemory {
   KindSamples Find(const std::string& family) const;
   void Keep(const std::string& family, KindSamples samples);
 
-  // The sidecar of a file said something else than the file does. Forgets all samples, because
-  // some may come from it, and remembers the name of the file.
+  // Call it if the sidecar of a file contradicts the file. Forgets all samples, because some
+  // may come from that sidecar, and remembers the name of the file.
   void Distrust(const std::string& file);
   bool Trusts(const std::string& file) const;
 

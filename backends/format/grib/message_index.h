@@ -37,15 +37,15 @@ struct MessageIndex {
   std::vector<IndexedGrid> grids;    // those with other octets
   // What could not be read, each with its place in the file.
   std::vector<std::string> problems;
-  // Of the first message, and whether all have them.
+  // The edition and the centre of the first message, and whether all messages have the same.
   uint8_t edition = 2;
   uint16_t centre = 0, subcentre = 0;
   bool is_one_edition = true, is_one_centre = true;
 };
 
 struct IndexHints {
-  // Where messages begin, as a file beside this one says. Their headers are read together, if
-  // each read is a request. Wrong places cost time, and nothing else.
+  // Where messages begin, as a sidecar says (sidecar.h). If each read is a request, their
+  // headers are read together. Wrong places only cost time.
   std::vector<uint64_t> offsets;
 };
 

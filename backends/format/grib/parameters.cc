@@ -31,7 +31,7 @@ int CountMatches(const Edition2Code& code, const ParameterKey& key) {
       holds(code.second_surface == kAny, code.second_surface == key.second_surface) &&
       holds(code.process == kAny, code.process == key.process) &&
       (code.centre == 0 || code.centre == key.centre);
-  // Of two that say the same, the one of the centre counts.
+  // If two entries match equally well, the one of the centre counts.
   return all ? 2 * count + (code.centre != 0 ? 1 : 0) : -1;
 }
 

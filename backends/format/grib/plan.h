@@ -2,11 +2,11 @@
 //
 // Which groups and arrays the messages of a file make.
 //
-// A group for each type of level and kind of step, and in it an array for each parameter, grid
-// and whatever else tells fields apart. Its dimensions are member, reference time, step and
-// level, as far as they vary, and those of the grid. Those that do not vary are scalar
-// coordinates. Each array has its own values along each dimension; arrays with the same share
-// the dimension.
+// There is a group for each type of level and kind of step. It has an array for each parameter
+// and grid, and for anything else that tells fields apart. Its dimensions are member, reference
+// time, step and level, as far as they vary, and those of the grid. Those that do not vary are
+// scalar coordinates. Each array has its own values along each dimension; arrays with the same
+// share the dimension.
 #pragma once
 
 #include <cstdint>

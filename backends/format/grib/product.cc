@@ -57,7 +57,7 @@ class Octets {
   }
   void Ignore(size_t number, size_t count) { Unsigned(number, count); }
 
-  // Of the octets that were not read.
+  // A hash of the octets that nobody has read.
   uint64_t HashOfRest(uint64_t hash) const {
     for (size_t i = 0; i < octets_.size(); ++i) {
       const auto octet = used_[i] ? 0x100 : std::to_integer<uint64_t>(octets_[i]);

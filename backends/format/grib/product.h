@@ -20,8 +20,8 @@ struct Product {
   ParameterKey parameter;
 
   std::string_view level_type;  // see NameLevel(); the text stays
-  // Of the first surface, and of the second if there is one. 0 where none is given. Units are
-  // those of LevelAttributes().
+  // The level of the first surface, and of the second if there is one. 0 if the message gives
+  // none. LevelAttributes() tells the units.
   double level = 0;
   std::optional<double> second_level;
 
@@ -40,12 +40,13 @@ struct Product {
   // The same as numbers, with the names of ecCodes' keys.
   std::vector<std::pair<std::string_view, double>> details;
 
-  // Of all octets that say something else: processes, kinds of forecasts, local sections.
+  // A hash of all other octets: processes, kinds of forecasts, local sections.
   uint64_t rest_hash = 0;
 };
 
-// Octets of section 4 of edition 2 that say when and of which member a field is, by the number
-// of the first one (from 1), with others that say so: a time, and no member.
+// The octets in section 4 of edition 2 that tell the time and the member of a field. Each comes
+// as the number of the first octet (from 1), with octets that stand for a time without a
+// member.
 std::vector<std::pair<size_t, std::string_view>> OctetsOfTimes(uint16_t product_template);
 
 // Never fails: templates that are not known have the parameter, and all else in `rest_hash`.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Files beside GRIB files that say where messages are, and what they are about: as NCEP writes
-// them (FILE.idx), a line for each field
+// Sidecars: files next to GRIB files that say where messages are, and what they are about. NCEP
+// writes FILE.idx, with a line for each field
 //
 //   1:0:d=2025080100:REFC:entire atmosphere:8 hour fcst:
 //
-// or as ECMWF does (.index), an object of JSON in each line, with "_offset".
+// ECMWF writes FILE.index, with an object of JSON in each line that has "_offset".
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,8 @@ std::string NameInterval(const IndexedField& field) {
   return length % 60 == 0 ? fmt::format("{}m", length / 60) : fmt::format("{}s", length);
 }
 
-// Of several fields at one place, those that come first are one set, the second ones another.
+// If several fields are at one place, the first fields of all places make one set, the second
+// ones another.
 void SplitByOrder(const Fields& fields, const std::string& suffix,
                   std::vector<FieldSet>& sets) {
   std::map<decltype(PlaceOf(*fields.front())), size_t> counts;

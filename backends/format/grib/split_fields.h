@@ -18,8 +18,8 @@ struct FieldSet {
 };
 
 // Divides fields of one parameter so that no two in a set have the same member, times and
-// level: by their intervals (the rain of one hour, and that since the beginning), by what else
-// their headers say, and at last by their order in the file.
+// level. Divides them by their intervals (the rain of one hour, and that since the beginning),
+// then by other facts in their headers, and at last by their order in the file.
 std::vector<FieldSet> SplitFields(const std::vector<const IndexedField*>& fields);
 
 }  // namespace ndlfs::backends::grib

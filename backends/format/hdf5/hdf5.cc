@@ -456,7 +456,7 @@ class Hdf5Hierarchy final : public Hierarchy {
   mutable model::Mutex mutex_;
   mutable std::optional<OpenedFile> opened_ GUARDED_BY(mutex_);
   mutable std::list<Listing> listings_ GUARDED_BY(mutex_);  // used last comes first
-  // Of virtual datasets that have been loaded: this file and their other files.
+  // For each virtual dataset that was loaded: this file, and the other files with its data.
   mutable std::map<std::string, std::shared_ptr<const ReadSet>, std::less<>> reads_
       GUARDED_BY(mutex_);
 };

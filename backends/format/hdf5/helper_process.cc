@@ -109,7 +109,7 @@ int RunHdf5Helper() {
   if (!CloseFrom(helper::kHelperSocket + 1)) return 1;
   ::close(STDIN_FILENO);
   ::close(STDOUT_FILENO);
-  // Names of files are not to be changed by what is meant for other programs.
+  // Variables that are meant for other programs must not change names of files.
   ::unsetenv("HDF5_VDS_PREFIX");
   ::unsetenv("HDF5_EXTFILE_PREFIX");
   helper::EnterSandbox();

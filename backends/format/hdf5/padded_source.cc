@@ -69,8 +69,8 @@ class PaddedSource final : public ArraySource {
   }
 
  private:
-  // The same chunk with the fill value where nothing is stored. Its store stays
-  // named, as what is read.
+  // The same chunk with the fill value where nothing is stored. It still names the store that
+  // is read.
   ChunkLocation Complete(ChunkLocation location, StoredPart part,
                          std::vector<uint64_t> shape) const {
     ChunkLocation complete;

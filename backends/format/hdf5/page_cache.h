@@ -19,8 +19,8 @@ class PageCache {
 
   explicit PageCache(size_t capacity) : capacity_(capacity) {}
 
-  // Page number `page` of `file`, or null. In the last page of a file, bytes behind the end of
-  // the file mean nothing. Valid until the next Insert().
+  // Page number `page` of `file`, or null. Bytes of the page after the end of the file mean
+  // nothing. Valid until the next Insert().
   const std::byte* Find(uint64_t file, uint64_t page);
   // Whether Find() would find it. Does not count as a use.
   bool Contains(uint64_t file, uint64_t page) const { return index_.contains({file, page}); }

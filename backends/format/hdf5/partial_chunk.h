@@ -32,8 +32,8 @@ model::Result<Bytes> CompleteChunk(const model::Datatype& type, const StoredPart
                                    const std::vector<std::byte>& fill, Bytes stored,
                                    uint64_t limit);
 
-// A codec for chunks that end early: they must have `least_bytes`; the elements that are
-// missing are zeros. It comes before all other codecs.
+// A codec for chunks that end early: such a chunk must have `least_bytes`; the missing elements
+// are zeros. It comes before all other codecs.
 std::shared_ptr<const BytesToBytesCodec> MakeShortChunkCodec(uint64_t least_bytes);
 
 }  // namespace ndlfs::backends::hdf5

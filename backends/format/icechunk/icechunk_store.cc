@@ -117,7 +117,7 @@ Result<std::vector<StoreEntry>> IcechunkStore::List(std::string_view prefix) con
     const std::string_view rest = path.substr(begin.size());
     const size_t slash = rest.find('/');
     if (!rest.empty()) children.emplace(rest.substr(0, slash), true);
-    // On to what is not below it: '0' comes after '/'.
+    // Goes on with the first path that is not below it: '0' comes after '/'.
     i = slash == rest.npos
             ? i + 1
             : snapshot_->LowerBound(begin + std::string(rest.substr(0, slash)) + '0');

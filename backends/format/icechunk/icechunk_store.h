@@ -51,7 +51,7 @@ class IcechunkStore final : public Store, public ChunkTable {
     ConstByteSpan text;
     uint64_t version;
   };
-  // That at `key`; nullopt if there is none.
+  // The document at `key`; nullopt if there is none.
   std::optional<Document> FindDocument(std::string_view key) const;
   ValueInfo InfoOf(const Document& document) const;
   model::Result<std::shared_ptr<const Manifest>> LoadManifest(const ObjectId& id,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The container of all metadata files of Icechunk: 39 bytes (12 of magic, 24 with the name of
-// the writer, the version, the kind, the compression), and a FlatBuffer.
+// The container of all metadata files of Icechunk: a header of 39 bytes, and a FlatBuffer. The
+// header has 12 bytes of magic, 24 with the name of the writer, and one each for the version,
+// the kind and the compression.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>

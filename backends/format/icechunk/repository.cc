@@ -46,7 +46,7 @@ flexbuffers::Map MapAt(const flexbuffers::Map& map, const char* key) {
   return map[key].AsMap();
 }
 
-// Of a configuration that is not valid, none: only vcc:// URLs need it.
+// An invalid configuration has no containers. Only vcc:// URLs need it.
 Containers ReadContainers(const flatbuffers::Vector<uint8_t>* config) {
   Containers containers;
   if (config == nullptr || config->size() < 3) return containers;

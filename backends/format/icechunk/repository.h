@@ -74,12 +74,12 @@ class Repository {
   // Whether there was a tag of this name, which can never be used again.
   model::Result<bool> WasDeleted(const std::string& tag) const;
 
-  // Calls `visit` for the snapshots from that of `ref` back to the first, as long as it returns
-  // true. In version 1 each takes a read of its file. kCorrupt if a snapshot is its own
-  // ancestor.
+  // Calls `visit` for the snapshots from that of `ref` back to the first, until it returns
+  // false. In version 1, each snapshot takes a read of its file. kCorrupt if a snapshot is its
+  // own ancestor.
   using Visit = std::function<bool(const SnapshotInfo&)>;
   model::Result<void> ForEachAncestor(const Ref& ref, const Visit& visit) const;
-  // The same for `ref`, and then for each branch and each tag, whose histories end where they
+  // The same for `ref`, and then for each branch and each tag. A history of these ends where it
   // cannot be read. Reads `repo` once.
   model::Result<void> ForEachSnapshot(const Ref& ref, const Visit& visit) const;
 

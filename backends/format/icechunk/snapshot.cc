@@ -14,8 +14,8 @@ namespace {
 
 using model::Result;
 
-// Of a manifest: what it has beside references, and the most that a reference takes on average.
-// Small chunks may be in it.
+// Limits on the size of a manifest: bytes that are no references, and bytes of a reference on
+// average. A manifest may also hold small chunks.
 constexpr uint64_t kLeastManifest = uint64_t{64} << 20;
 constexpr uint64_t kMostPerReference = 4096;
 

@@ -120,7 +120,7 @@ class Kerchunk final : public Format {
     return HasExtension(name, ".json");
   }
 
-  // An object that begins with what such files begin with.
+  // Whether the document is an object that begins like one of references.
   bool ProbeFile(std::string_view, ConstByteSpan head) const override {
     static constexpr std::array<std::string_view, 6> kMarks = {
         "\"refs\"",    "\".zgroup\"",    "\".zattrs\"",

@@ -189,8 +189,8 @@ Result<std::vector<Axis>> AxesAndSizes(const Words& words) {
   return made;
 }
 
-// The header in little-endian order, for views that write it again. Of a big-endian one, only
-// the fields of the specification are kept.
+// The header in little-endian order, for views that write it again. Keeps only the fields of
+// the specification if the header is big-endian.
 std::string LittleEndianHeader(const Words& words) {
   constexpr size_t kVersion = 28, kExtraType = 27;
   std::string header(words.Text(1, kHeaderBytes));

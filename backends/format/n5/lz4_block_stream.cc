@@ -5,7 +5,7 @@
 //   8 bytes  "LZ4Block"
 //   uint8    high four bits: 1 stored, 2 compressed by LZ4; low: the level
 //   uint32   size of the block that follows         (little-endian, as all)
-//   uint32   size of what it decompresses to
+//   uint32   size of the decompressed block
 //   uint32   XXH32 of that, seed 0x9747b28c, without the highest four bits
 //
 // It ends with a block that decompresses to nothing.

@@ -83,7 +83,7 @@ std::vector<model::Filter> DescribeCompression(const Json& compression) {
 model::Result<void> ParseData(const Json& attributes, const std::vector<uint64_t>& shape,
                               uint64_t max_chunk_size, zarr::ArrayMetadata& metadata) {
   NDLFS_TRY(const Datatype stored, ParseType(attributes));
-  // Of Paintera: blocks are lists of labels for each element.
+  // An attribute of Paintera: a block has a list of labels for each element.
   const auto multiset = attributes.find("isLabelMultiset");
   if (multiset != attributes.end() && *multiset == true) {
     return model::Unsupported("isLabelMultiset: blocks of variable length");

@@ -10,9 +10,9 @@
 
 namespace ndlfs::backends {
 
-// N5 containers: directories with attributes.json. N5 lists the fastest axis first, like
-// Java libraries. ndlfs reverses the axes, like other libraries that read N5, so that
-// elements are in C order.
+// N5 containers: directories with attributes.json. N5 lists the fastest axis first, like Java
+// libraries. ndlfs reverses the axes, so that elements are in C order. Other libraries that
+// read N5 do the same.
 const Format& N5Format();
 
 // The container that is the whole of `store`. One that is a single dataset is

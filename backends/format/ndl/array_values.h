@@ -20,8 +20,9 @@ namespace ndlfs::backends::ndl {
 // stored one.
 std::vector<uint64_t> ExtentOfValue(const model::Ndarray& array);
 
-// Turns `list`, numbers or texts one after the other, into values of `type` in lists nested as
-// `shape` says. kBadInput if they are more or fewer, or no values of that type.
+// Turns `list`, which has numbers or texts one after the other, into values of `type`, in
+// nested lists with the extents of `shape`. kBadInput if their number does not fit the shape,
+// or if one of them is no value of that type.
 model::Result<model::Value> ShapeValues(const model::Value::List& list,
                                         const model::Datatype& type,
                                         std::span<const uint64_t> shape);

@@ -17,8 +17,8 @@ namespace {
 using model::Result;
 
 constexpr unsigned kThreads = 8;
-// Of more parts, a sample is looked at for changes. Readers look again at the parts that they
-// have read.
+// If a join has more parts, ndlfs looks for changes of a sample only. Readers look again at the
+// parts that they have read.
 constexpr size_t kMostStats = 1000;
 constexpr size_t kSample = 100;
 constexpr size_t kSampleOfServer = 8;

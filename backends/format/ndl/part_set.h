@@ -53,8 +53,8 @@ class PartSet {
                                                       const PartRules& rules) const;
 
   // The sizes of all parts along rules.along, in their order. Compares all parts with the first
-  // one, several at a time, and remembers the size for this version of a file. kNotFound if a
-  // part is absent, because nobody knows its size.
+  // one, several at a time. Remembers the size of each part with the version of its file.
+  // kNotFound if a part is absent, because nobody knows its size.
   model::Result<std::vector<uint64_t>> FindSizes(std::string_view name,
                                                  const PartDescription& first,
                                                  const PartRules& rules) const;

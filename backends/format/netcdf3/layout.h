@@ -29,11 +29,11 @@ inline constexpr uint64_t kReadBlock = 8192;
 // is 1, 2 or 5. kLimit for files that no version holds, and for a header of more than 64 MiB.
 //
 // The values of a variable end with zeros up to a multiple of 4 bytes. Those of a large
-// variable share no block of kReadBlock bytes with others, so that a part of it that cannot be
-// read does not make other variables unreadable. No values share a block with the header. The
-// values of variables with records lie behind all others, record by record, and share blocks.
-// If the header is shorter than `least_header` bytes, the values begin where they would behind
-// a header of that size.
+// variable share no block of kReadBlock bytes with others. So if a part of it cannot be read,
+// all other variables still can. No values share a block with the header. The values of
+// variables with records lie behind all others, record by record, and share blocks. If the
+// header is shorter than `least_header` bytes, the values begin where they would behind a
+// header of that size.
 model::Result<std::string> LayOut(Header& header, uint64_t least_header = 0,
                                   int least_version = 1);
 

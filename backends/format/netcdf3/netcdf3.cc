@@ -100,7 +100,7 @@ class Snapshot {
   }
 
   const ValueInfo& stamp() const { return stamp_; }
-  // Small variables take more than what they have in the header.
+  // Small variables take more memory than they have bytes in the header.
   uint64_t held_bytes() const { return 8 * header_.header_bytes; }
   const Header& header() const { return header_; }
 

@@ -15,8 +15,8 @@
 
 namespace ndlfs::backends::precomputed {
 
-// The compressed Morton code of a chunk: of its numbers along x, y and z, of which there are so
-// many. nullopt if it takes more than 64 bits.
+// The compressed Morton code of a chunk. `at` has its numbers along x, y and z, and `counts`
+// how many chunks there are. nullopt if the code takes more than 64 bits.
 std::optional<uint64_t> MortonCode(const Triple& at, const Triple& counts);
 
 // The first 64 bits of MurmurHash3_x86_128 of a number of 8 bytes.

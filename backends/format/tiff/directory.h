@@ -18,8 +18,8 @@
 
 namespace ndlfs::backends::tiff {
 
-// So many directories of a file are read. A stack of this many pages takes some MB of memory;
-// and each may be a read of its own.
+// The most directories of a file that are read. A stack of so many pages takes some MB of
+// memory, and each directory may take a read.
 inline constexpr size_t kMostDirectories = 200'000;
 
 // "StripOffsets", or "tag 12345".
@@ -59,7 +59,7 @@ class TiffReader {
   uint64_t first_directory() const { return first_; }
   uint64_t file_size() const { return info_.size; }
   int64_t modified_ns() const { return info_.modified_ns; }
-  // Of the file when it was opened.
+  // The facts about the file when it was opened.
   const ValueInfo& info() const { return info_; }
 
   // The first bytes of the file.

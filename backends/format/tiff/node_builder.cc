@@ -290,7 +290,8 @@ class Builder {
   const OpenOptions& options_;
   const TiffFile file_;
   Nodes nodes_;
-  // The names of dimensions, by the path that they would have, and by what they are.
+  // The names of dimensions, by the path that they would have, by their length, and by their
+  // coordinates.
   std::map<std::tuple<std::string, uint64_t, std::optional<std::pair<double, double>>>,
            std::string>
       dims_;

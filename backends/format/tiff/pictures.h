@@ -26,7 +26,7 @@ struct Picture {
   Stack full;
   std::vector<Stack> overviews;  // as many pages as `full` has; the largest first
   std::vector<Stack> masks;      // of the full picture, and of its overviews
-  // Of the first page.
+  // The directory of the first page.
   Directory directory;
   // The number of each page in the chain of directories, from 0.
   std::vector<uint32_t> numbers;

@@ -354,7 +354,7 @@ Result<CodecChain> ChainOf(const ImageForm& form, const TiffFile& file, const Da
   pixels.samples = form.is_interleaved() ? form.samples : 1;
   pixels.predictor = static_cast<unsigned>(form.predictor);
   pixels.order = file.order;
-  // Of a full strip or tile, to which an encoder may have filled up the last one.
+  // The size of a full strip or tile. An encoder may have filled up the last one to this size.
   const auto codec = MakePixelCodec(pixels, type);
   pixels.full_bytes = codec->MaxEncodedSize({type, chunk});
   return CodecChain::Make({type, chunk}, {}, MakePixelCodec(pixels, type),

@@ -40,9 +40,9 @@ struct TiffFile {
   std::optional<Generation> generation = std::nullopt;
 };
 
-// The names of the dimensions, the slowest first: those of the pages, then "band" (samples that
-// are stored apart), "z" (only if the image is a volume), "y", "x", "band" (samples of a pixel
-// that follow each other).
+// The names of the dimensions, the slowest first. The dimensions of the pages come first. Then
+// follow those of an image: "band" if samples are stored apart; "z" if the image is a volume;
+// "y" and "x"; and "band" if the samples of a pixel follow each other.
 std::vector<std::string> DimensionsOf(const PageStack& stack);
 std::vector<uint64_t> ShapeOf(const PageStack& stack);
 

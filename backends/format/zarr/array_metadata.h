@@ -41,11 +41,10 @@ struct ArrayMetadata {
   std::vector<std::string> notes = {};  // as in Node
 };
 
-// Fail only for metadata that do not describe an array at all. If just the data
-// cannot be read (an unknown data type or codec, chunks that are too large), the
-// result has an `error`, and describes the rest of the array. An unknown type
-// becomes an opaque one of size 0, with its JSON text as the tag. Text of type
-// "|S4" has the charset `bytes_charset`.
+// Fail only for metadata that do not describe an array at all. If only the data cannot be read,
+// the result has an `error`, and describes the rest of the array. The reason may be an unknown
+// data type or codec, or chunks that are too large. An unknown type becomes an opaque one of
+// size 0, with its JSON text as the tag. Text of type "|S4" has the charset `bytes_charset`.
 model::Result<ArrayMetadata> ParseArrayV2(
     const Json& zarray, uint64_t max_chunk_size,
     model::Charset bytes_charset = model::Charset::kAscii);

@@ -31,8 +31,8 @@ class DocumentMemory {
   std::shared_ptr<const SharedDocument> Find(const NodeFiles& files) const EXCLUDES(mutex_);
   model::Result<std::shared_ptr<const SharedDocument>> Parse(const std::string& text) const
       EXCLUDES(mutex_);
-  // Lets Find() return the document of `files`, which has `text`, unless the text is long or a
-  // program may be writing it (by the clock of `store`).
+  // Lets Find() return the document of `files`, which has `text`. Has no effect if the text is
+  // long, or if a program may be writing it now (by the clock of `store`).
   void Note(const Store& store, const NodeFiles& files, const std::string& text,
             const std::shared_ptr<const SharedDocument>& document) const EXCLUDES(mutex_);
 

@@ -25,9 +25,8 @@ struct FillValue {
   std::vector<std::string> notes = {};
 };
 
-// Whether elements of this type are small enough for a fill value. A few digits in a
-// type can make an element as large as a chunk, and fill values are kept several
-// times, also as text.
+// Whether elements of this type are small enough for a fill value. A few digits in a type can
+// make an element as large as a chunk. Fill values are kept several times, also as text.
 bool IsFillable(const model::Datatype& type);
 // Fails with kLimit if they are not.
 model::Result<void> CheckFillable(const model::Datatype& type);

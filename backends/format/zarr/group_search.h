@@ -29,7 +29,7 @@ class GroupSearch {
               std::chrono::nanoseconds holds)
       : store_(std::move(store)), looks_(looks), holds_(holds) {}
 
-  // How much of searches is left.
+  // How far searches may still go.
   struct Rest {
     int directories;
     size_t entries;
@@ -47,8 +47,8 @@ class GroupSearch {
   // Whether there is a node somewhere below `prefix`.
   model::Result<bool> Holds(const std::string& prefix, bool is_v3, Rest& rest) const
       EXCLUDES(mutex_);
-  // The same by a search for one directory, of which a part is left in `listing`. What a search
-  // in vain has used is taken from there.
+  // The same for one entry of a listing: by a search of its own, which `listing` limits, too. A
+  // search that finds nothing uses up a part of `listing`.
   bool HoldsWithin(const std::string& prefix, bool is_v3, Rest& listing) const;
 
  private:

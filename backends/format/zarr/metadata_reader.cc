@@ -22,7 +22,7 @@ namespace {
 // is parsed into a tree is one node's.
 constexpr uint64_t kMaxFileSize = uint64_t{256} << 20;
 constexpr uint64_t kMaxDocumentSize = uint64_t{16} << 20;
-// Consolidated metadata stay text, with the places of what is in them.
+// Consolidated metadata stay text, with the places of the documents in it.
 constexpr uint64_t kBytesOfCopies = 3;
 
 // A smaller zarr.json hardly has copies of others.
@@ -399,7 +399,7 @@ std::vector<std::string> MetadataReader::Files(const NodeFiles& files) const {
   if (files.consolidated) return {ConsolidatedKey(files.kind == NodeFiles::Kind::kV3)};
   std::vector<std::string> keys;
   if (files.is_implicit) {
-    // Only the entries of the directory are known, and whoever may list it knows them.
+    // Only the entries of the directory are known. Every caller who may list it knows them.
     keys.emplace_back(model::ParentPath("/" + files.document).substr(1));
   } else {
     keys.push_back(files.document);
@@ -418,7 +418,7 @@ std::string MetadataReader::Describe(const NodeFiles& files) const {
                      files.document);
 }
 
-// They are an addition to what Zarr needs: what cannot be read is left out.
+// Zarr does not need these files, so those that cannot be read are left out.
 Json MetadataReader::ReadSeparate(const NodeFiles& files, std::string_view path) const {
   struct Object {
     const char* role;

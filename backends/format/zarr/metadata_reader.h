@@ -38,10 +38,11 @@ struct NodeDocuments {
 // Reads metadata from the keys of a store that begin with a prefix. Paths are NDL path names.
 // Thread-safe.
 //
-// The files of a node count for more than consolidated metadata, which may be older. A copy
-// counts only for a node without a file of its own, if the directory of its chunks exists, or
-// if a hierarchy of v2 has no other metadata. When a group is listed, the copy saves a look at
-// each child. Invalid consolidated metadata are ignored.
+// The files of a node count for more than consolidated metadata, because that copy may be
+// older. The copy of a node counts only if the node has no file of its own. In addition, the
+// directory of its chunks must exist, or the hierarchy must be one of v2 without any other
+// metadata. When a group is listed, the copy saves a look at each child. Invalid consolidated
+// metadata are ignored.
 //
 // A directory without metadata is a group if there is a node below it (GroupSearch).
 class MetadataReader {

@@ -50,7 +50,7 @@ bool IsDocumentCodec(std::string_view codec) {
   return false;
 }
 
-// The type of elements that are Python objects, by what they are stored as.
+// The type of elements that are Python objects, by their stored form.
 model::Result<Datatype> ObjectType(const Json& zarray) {
   const std::string codec = ObjectCodec(zarray);
   if (codec == "vlen-utf8" || codec == "categorize" || IsDocumentCodec(codec)) {

@@ -40,7 +40,7 @@ struct DocumentName {
   std::string_view name;
   NodeFiles::Kind kind;
 };
-// All of them; the one that counts first is the first.
+// All such documents; an earlier one counts for more.
 std::span<const DocumentName> DocumentsOf(bool is_v3);
 // The names of all files that tell of a node; those of documents come first.
 std::span<const std::string_view> FilesOfNode(bool is_v3);

@@ -85,7 +85,7 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
     return finding != nullptr ? finding->notes() : std::vector<std::string>();
   }
 
-  // Of sharded arrays a listing only tells that there is nothing.
+  // For sharded arrays a listing can only tell that nothing is stored.
   model::Result<std::optional<std::vector<uint64_t>>> ListChunks(size_t most) const override {
     if (has_exact_keys()) return std::nullopt;
     std::vector<uint64_t> found;
@@ -293,7 +293,7 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
     const Store& store = *whole.store;
     const auto value = store.Get(whole.key, level.EncodedIndexSize(counts), options);
     if (!value) {
-      // A shard that cannot be read is watched by what else is known of it.
+      // The shard cannot be read. Watches it by its facts, so that a repair is noticed.
       const auto info = store.Stat(whole.key);
       if (info) NDLFS_RETURN_IF_ERROR(DidRead(whole, *info, indexes));
       return model::Propagate(value.error());

@@ -19,7 +19,7 @@ namespace ndlfs::backends::azure {
 // is enough for public containers.
 struct AzureCredentials {
   std::optional<SharedKey> key = std::nullopt;
-  // Of OAuth, or shared access signatures; SasOrBearerUse() puts both on requests.
+  // Tokens of OAuth, or shared access signatures; SasOrBearerUse() puts both on requests.
   std::shared_ptr<object::TokenSource> tokens = nullptr;
 };
 

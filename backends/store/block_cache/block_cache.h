@@ -50,9 +50,9 @@ struct BlockCacheStats {
 // says so once, and tries again after a minute. Thread-safe.
 class BlockCache {
  public:
-  // Makes the directory if there is none, for this user alone, but not the directories around
-  // it. kBadInput if it belongs to another user, if others may enter it, or if there is no
-  // directory to make it in. A directory that can only be read is no error.
+  // Makes the directory, for this user alone, if there is none; does not make the directories
+  // around it. kBadInput if the directory belongs to another user, if other users may enter it,
+  // or if it cannot be made. A directory that can only be read is no error.
   static model::Result<std::shared_ptr<BlockCache>> Open(BlockCacheOptions options);
 
   // Whether there seems to be a block of this size, for a reader that has no memory for it yet.

@@ -24,11 +24,11 @@ struct CachedSourceOptions {
 };
 
 // A source that keeps the bytes of its files in a cache on disk. Its stores promise the same as
-// the stores of `source`: blocks are kept by the version of their file, and before a block is
-// used, the source tells which version is the present one, unless the caller of the read does.
-// Bytes that are not kept take one read of the source, a little larger than the requested one.
-// Listings and looks go to the source. Not for a source that is shared between users, because
-// everybody could read the blocks that one user may read.
+// the stores of `source`, because each block belongs to a version of its file. Before a block
+// is used, the caller of the read or the source tells the present version. Bytes that are not
+// kept take one read of the source, a little larger than the requested one. Listings and looks
+// go to the source. Not for a source that is shared between users, because everybody could read
+// the blocks that one user may read.
 std::shared_ptr<const Source> MakeCachedSource(std::shared_ptr<const Source> source,
                                                std::shared_ptr<BlockCache> cache,
                                                CachedSourceOptions options);

@@ -13,10 +13,11 @@
 
 namespace ndlfs::backends::google {
 
-// The token for a file of the type external_account. Its credential_source is a file, a URL or,
-// with GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1, a command, whose token the token server of
-// the file exchanges for one of Google. kUnsupported for other sources. All URLs come from the
-// file, which is the user's own; tokens are sent by https alone, or to this machine.
+// The token for a file of the type external_account. Its credential_source gives a token: a
+// file, a URL or, with GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1, a command. The token server
+// that the file names exchanges this token for one of Google. kUnsupported for other sources.
+// All URLs come from the file, which is the user's own; tokens are sent by https alone, or to
+// this machine.
 model::Result<object::AccessToken> ExchangeToken(const KeyFile& file,
                                                  const CredentialOptions& options);
 

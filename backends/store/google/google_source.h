@@ -28,8 +28,8 @@ struct GoogleOptions {
 // The objects below "gs://bucket/prefix" as a tree of files: see object::MakeBucketService().
 // Speaks the XML interface of Google Cloud Storage. The version of an object is its generation,
 // and a read of a version asks for that generation: if it is gone (404, or 403 where nobody may
-// list), the object has changed. As objects may change unless RemoteOptions::trusts_looks_for
-// is nullopt, each other request for an object has a query of its own, and no cache answers it.
+// list), the object has changed. Objects may change, unless RemoteOptions::trusts_looks_for is
+// nullopt. So each other request for an object has a query of its own, and no cache answers it.
 // An object with Content-Encoding gzip is read as it is stored. Sends nothing before the first
 // look. kBadInput for a text that is no such URL, or credentials that are none.
 model::Result<std::shared_ptr<const RemoteSource>> OpenGoogleSource(

@@ -18,9 +18,9 @@ struct ServiceAccount {
   std::string private_key;  // PEM, not encrypted
 };
 
-// A token that the account signs for itself (RFC 7519, RS256): it is valid from `now_s` for
-// `life_s` seconds, an hour at most, and lets its holder do what the account may do with
-// storage. kBadInput if the key is none; the message does not quote it.
+// A token that the account signs for itself (RFC 7519, RS256). It is valid from `now_s` for
+// `life_s` seconds, an hour at most. Its holder may do with storage what the account may do.
+// kBadInput if `private_key` is no key; the message does not quote it.
 model::Result<std::string> SignToken(const ServiceAccount& account, int64_t now_s,
                                      int64_t life_s);
 

@@ -139,7 +139,7 @@ Status HttpAnswer::OnWhole() {
   response_.total_size = body_size_;
   const ReadOptions options{request_.range.value_or(ByteRange()), request_.from_end, {}};
   wanted_ = body_size_ ? options.Clip(*body_size_) : ByteRange();
-  if (!request_.range || !body_size_) return {};  // the limits of what is collected hold
+  if (!request_.range || !body_size_) return {};  // the usual limits hold
   const bool is_much = *body_size_ > max_unasked_ && wanted_.length < *body_size_ / 2;
   if (!is_much) return {};
   return model::Unsupported("the server ignores ranges: it sends all of {} bytes", *body_size_);

@@ -63,13 +63,13 @@ struct HttpEndpointStats {
 // between two attempts. Messages name the URL without user, password and query. The bytes of an
 // answer are all from one attempt.
 //
-// A redirect is followed only to http or https, not from https to http, and only to the same
-// host and port, from port 80 to port 443 of that host with TLS, or to a URL that
-// HttpOptions::allow_urls names; a link-local address is never followed. Any other redirect is
-// an error. The target gets no credentials, but the query that the server gave it, which may be
-// a signature: if it is refused (401, 403), the server is asked once more. Reads of a version
-// (`if_match`) go to the target at once for half a minute, as it cannot give them another
-// version.
+// The client follows a redirect to the same host and port, from port 80 to port 443 of that
+// host with TLS, or to a URL that HttpOptions::allow_urls names. The scheme must be http or
+// https, and not change from https to http. The address must not be link-local. Any other
+// redirect is an error. The target gets no credentials. It gets the query that the server has
+// given, which may be a signature; if the target refuses it (401, 403), the client asks the
+// server once more. Reads of a version (`if_match`) go to the target at once for half a minute,
+// because it cannot give them another version.
 class HttpClient {
  public:
   explicit HttpClient(std::shared_ptr<HttpTransport> transport, HttpOptions options = {});

@@ -9,11 +9,11 @@
 
 namespace ndlfs::backends {
 
-// The files that a page lists which the server has made of the directory at `url`: JSON of
-// nginx (autoindex_format json), or HTML of any server. nullopt if the page is no such list,
-// such as a page that somebody has written. A list says so in its title or heading ("Index of",
-// "Directory listing for", ...), or has the name of the directory as its title, or has a link
-// to the directory above and hardly any link that leads elsewhere.
+// The files in the directory at `url`, by the page in which the server lists them: JSON of
+// nginx (autoindex_format json), or HTML of any server. nullopt if the page is not such a list,
+// but one that somebody has written. A list is recognized by its title or heading ("Index of",
+// "Directory listing for", ...), or by the name of the directory as its title. A page is also a
+// list if it has a link to the directory above, and hardly any link that leads elsewhere.
 //
 // Links are resolved against `url`: "x/", "./x/", "/dir/x/" and "http://host/dir/x/" mean the
 // same in http://host/dir/. A '%' that begins no "%XX" stands for itself. Leaves out names that

@@ -51,7 +51,7 @@ class LookMemory {
 
   // The look at the path, if it was looked at or its directory was listed.
   std::optional<Look> Find(std::string_view path) const;
-  // It was asked for at `when`.
+  // Remembers a look that the server was asked for at `when`.
   void Note(const std::string& path, const Look& look, Trust::Time when) {
     looks_.Put(path, look, when);
   }
@@ -64,9 +64,9 @@ class LookMemory {
     (lists_are_complete_ ? files_ : looks_).Put(path, look, when);
   }
 
-  // The names in the directory; null if it was not asked for.
+  // The names in the directory; null if they are not known.
   DirectoryNamesPtr FindNames(std::string_view path) const;
-  // They were asked for at `when`.
+  // Remembers names that the server was asked for at `when`.
   void NoteNames(const std::string& path, DirectoryNames names, Trust::Time when);
 
   // Documents are kept with their version, for any time.

@@ -27,14 +27,14 @@ inline constexpr uint64_t kMaxDocument = 4 << 20;
 struct RemoteOptions {
   // How long an answer about a name is trusted; nullopt: while the source exists.
   std::optional<std::chrono::nanoseconds> trusts_looks_for = std::chrono::seconds(1);
-  // Names of documents, or paths below the directory of a store, that are read as soon as they
-  // are looked for; those of them that make it unnecessary to look for the others; and the
-  // extension of most directories with such documents.
+  // Documents, by names or by paths below the directory of a store. A look at one of these
+  // reads it at once. If one of `first_documents` exists, it is not necessary to look for the
+  // others. `extension` is that of most directories with such documents.
   std::vector<std::string> documents = {};
   std::vector<std::string> first_documents = {};
   std::string extension = {};
-  // Those documents without which nothing in the directory of the store changes. Where one was
-  // read, the directory is there as long as it is, and one request tells whether it has
+  // Documents that change whenever anything in the directory of their store changes. After one
+  // was read, one request for it tells whether the directory still exists, and whether it has
   // changed.
   std::vector<std::string> pointers = {};
   std::function<std::chrono::steady_clock::time_point()> clock =
@@ -66,8 +66,8 @@ class RemoteTree {
                                const HttpResponse& response) const;
 
   // Whether the server refuses files that are not in the directory at `folder`, as it does with
-  // buckets that may not be listed. It does if it lets us read a metadata document there, or in
-  // a directory above it, and refuses a name next to that document which no file has.
+  // buckets that may not be listed. It does so if it lets us read a metadata document there, or
+  // in a directory above, but refuses a name next to that document that no file has.
   bool RefusesAbsentFiles(const std::string& folder) const EXCLUDES(readable_mutex_);
 
   // ObjectService::InfoOf() of the file at `path`. If its Last-Modified becomes later under the

@@ -172,7 +172,8 @@ class DirectoryStore final : public Store, public PartialListing {
     return InfoOf(status);
   }
 
-  // So that what is read after Stat() is no older than what it told.
+  // Drops the kept descriptor if its file is not the one that Stat() found. So a read after
+  // Stat() returns no older version than Stat() told.
   void DropIfChanged(std::string_view key, const std::optional<struct ::stat>& status) const {
     const auto file = DescriptorCache::Global().Find(owner_, key);
     if (!file) return;
@@ -180,9 +181,8 @@ class DirectoryStore final : public Store, public PartialListing {
     DescriptorCache::Global().Drop(owner_, key);
   }
 
-  // Nullopt for what is neither file nor directory. A symbolic link counts as
-  // what it leads to; one that leads nowhere is a value, and reading it says
-  // why that cannot be.
+  // nullopt if the entry is neither a file nor a directory. A symbolic link counts as its
+  // target. If it leads nowhere it counts as a value, and reading it fails with the reason.
   std::optional<StoreEntry> Classify(std::string_view prefix,
                                      const DirectoryStream::Entry& entry) const {
     std::string name(entry.name);

@@ -25,7 +25,8 @@ class LocalSource final : public Source {
                                                                 bool shared = false);
   explicit LocalSource(std::shared_ptr<const SourceRoot> root) : root_(std::move(root)) {}
 
-  // The root has what only a local file system has: descriptors and permissions.
+  // The root gives access to things that only a local file system has: descriptors and
+  // permissions.
   const std::shared_ptr<const SourceRoot>& root() const { return root_; }
 
   const std::string& name() const override { return root_->path(); }

@@ -52,9 +52,9 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   // no link in it. A shared root refuses a path that has a link now (ELOOP).
   model::Result<UniqueFd> OpenFound(std::string_view path, int flags = 0,
                                     struct ::stat* status = nullptr) const;
-  // The same as Stat(), for display. A shared root leaves out of the mode every bit that an
-  // access control list may deny to somebody, because the kernel does not see the list of a
-  // file in the mount. Without `follow`, opens `path` as OpenFound() does.
+  // The same as Stat(), for display. The kernel does not see the access control list of a file
+  // in the mount. So a shared root leaves out of the mode every bit that the list may deny to
+  // somebody. Without `follow`, opens `path` as OpenFound() does.
   model::Result<struct ::stat> StatForOthers(std::string_view path, bool follow = true) const;
   bool is_shared() const { return shared_; }
 

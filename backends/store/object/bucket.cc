@@ -13,7 +13,7 @@
 namespace ndlfs::backends::object {
 namespace {
 
-// A thousand keys of 1 KiB, each byte as "%XX", with what else is told of an object.
+// A thousand keys of 1 KiB, each byte as "%XX", with the other facts about each object.
 constexpr uint64_t kLargestPage = 8 << 20;
 
 // The keys below a prefix of a bucket.

@@ -13,11 +13,12 @@
 
 namespace ndlfs::backends::object {
 
-// A secret with a life of its own: keys of a session, a token. `Secret` has a member
-// `expires_s`, in seconds since 1970 (0: never), and can be compared. Thread-safe.
+// A secret that expires: keys of a session, a token. `Secret` has a member `expires_s`, in
+// seconds since 1970 (0: never), and can be compared. Thread-safe.
 //
-// It is renewed five minutes before its end, or, if it lives for less than fifty minutes, when
-// a tenth of that time is left. If renewing fails, the old one is used to its end.
+// Renewed gets a new secret five minutes before the end of the old one. If a secret lives for
+// less than fifty minutes, it does so when a tenth of that time is left. If this fails, it uses
+// the old secret to its end.
 template <typename Secret>
 class Renewed {
  public:

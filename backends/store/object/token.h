@@ -55,9 +55,9 @@ void UseTokens(HttpRequest& request, std::shared_ptr<TokenSource> tokens, const 
 // `expires_in` may be a text. Messages do not quote the answer.
 model::Result<AccessToken> ParseTokenAnswer(std::string_view json, int64_t now_s);
 
-// The body of a good answer to a request for a secret. Follows no redirect, takes 64 KiB at
-// most, and waits 20 seconds at most, or as long as the client does if that is less. Messages
-// quote nothing but the code of an error (RFC 6749, section 5.2, or "status" as Google has it).
+// The body of a good answer to a request for a secret. Follows no redirect, and takes 64 KiB at
+// most. Waits 20 seconds at most, or as long as the client does if that is less. Messages quote
+// nothing but the code of an error (RFC 6749, section 5.2, or "status" as Google has it).
 model::Result<std::string> AskForSecret(const HttpClient& client, HttpRequest request);
 // A POST of a form. Values are encoded here.
 using FormFields = std::vector<std::pair<std::string_view, std::string>>;

@@ -30,7 +30,7 @@ constexpr uint64_t kMaxMetadata = uint64_t{64} << 20;
 constexpr uint64_t kMaxTableFile = uint64_t{256} << 20;
 // kerchunk writes 10,000 or 100,000.
 constexpr uint64_t kMaxRecordSize = 1'000'000;
-// Of a table while it is read, for each byte of its file.
+// Bytes of memory that a table needs while it is read, for each byte of its file.
 constexpr uint64_t kBytesOfTable = 4;
 
 // Where a chunk is. With bytes that stand in a table, also facts about the file of the table.

@@ -150,7 +150,7 @@ class JsonReferenceStore final : public ReferenceStore {
       const size_t slash = rest.find('/');
       const std::string name(rest.substr(0, slash));
       children[name] |= slash != rest.npos;
-      // On to what is not below it: '0' comes after '/'.
+      // Goes on with the first key that is not below it: '0' comes after '/'.
       it = slash == rest.npos ? it + 1 : index_.LowerBound(begin + name + '0');
     }
     std::vector<StoreEntry> entries;

@@ -34,10 +34,9 @@ class ReferenceStore : public Store, public ChunkTable {
   virtual model::Result<void> CheckReachable(std::string_view prefix) const = 0;
 };
 
-// Reads the reference file at `path`. References name other files relative to
-// its folder, by an absolute path within the source tree, or by a URL that the
-// source opens (url_opener.h). kBadInput if it is
-// not a reference file.
+// Reads the reference file at `path`. References name other files by a path relative to its
+// folder, by an absolute path within the source tree, or by a URL that the source opens
+// (url_opener.h). kBadInput if it is not a reference file.
 model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
     std::shared_ptr<const Source> source, const std::string& path);
 

@@ -33,7 +33,7 @@ class ReferenceTable {
   static model::Result<ReferenceTable> Read(ConstByteSpan file, const ValueInfo& info,
                                             uint64_t max_rows);
 
-  // Of the file that it was read from.
+  // The facts about the file that the table was read from.
   const ValueInfo& info() const { return info_; }
   uint64_t rows() const { return rows_; }
   uint64_t held_bytes() const;

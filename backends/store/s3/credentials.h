@@ -12,12 +12,12 @@
 
 namespace ndlfs::backends::s3 {
 
-// Finds credentials where the AWS tools look for them, in their order: the environment
-// (AWS_ACCESS_KEY_ID ...), a web identity token (AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN),
-// the profile (keys, a web identity token, `credential_process`), the container
-// (AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI), and the metadata service of the
-// instance, version 2, if it may be asked. The first place that is configured decides: if it
-// gives no credentials, that is the error. Thread-safe.
+// Finds credentials in the places in which the tools of AWS look for them, in this order: the
+// environment (AWS_ACCESS_KEY_ID ...); a web identity token (AWS_WEB_IDENTITY_TOKEN_FILE and
+// AWS_ROLE_ARN); the profile (keys, a web identity token, `credential_process`); the container
+// (AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI); version 2 of the metadata service of
+// the instance, if ndlfs may ask it. The first place that is configured decides: if it gives no
+// credentials, that is the error. Thread-safe.
 class CredentialProvider {
  public:
   struct Options {

@@ -48,12 +48,13 @@ class UrlRules {
   UrlRules() = default;
 
   // The rules in the text of a file; `home` stands for "~". Errors are kBadInput with one line,
-  // "NAME:LINE:COLUMN: reason": an unknown setting, a prefix that is no URL or is there twice,
-  // a value that cannot be, and a secret, as it belongs in a file that nobody else can read.
+  // "NAME:LINE:COLUMN: reason". Refuses unknown settings, prefixes that are no URLs or occur
+  // twice, and impossible values. Also refuses secrets, because they belong in a file that
+  // nobody else can read.
   static model::Result<UrlRules> Parse(std::string_view text, const std::string& name,
                                        const std::string& home);
-  // The same of a file, which has to belong to this user or to root, and that nobody else may
-  // write to: who writes it decides where credentials go.
+  // The same of a file, which has to belong to this user or to root. Nobody else may be allowed
+  // to write to it, because its text decides where credentials go.
   static model::Result<UrlRules> Read(const std::string& path, const std::string& home);
 
   // The rule with the longest prefix that `url` is below; null: there is none.

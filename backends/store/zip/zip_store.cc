@@ -66,7 +66,7 @@ model::Result<std::optional<ReadResult>> ZipStore::DoRead(std::string_view key,
   if (!index) return std::nullopt;
   const ZipMember member = directory_.member(*index);
   NDLFS_TRY(const ByteSpan out, reserve(member.size));
-  if (options.range.length == 0) {  // asks for no bytes, but for what the directory says
+  if (options.range.length == 0) {  // asks only for facts from the directory
     NDLFS_TRY(const auto value, file_->Get("", 0, {{0, 0}, false, options.if_match}));
     if (!value) return model::Stale("the archive is gone");
     return ReadResult{0, value->info.OfPart(member.size)};
@@ -91,7 +91,7 @@ model::Result<std::optional<ReadResult>> ZipStore::DoRead(std::string_view key,
   return result;
 }
 
-// Of a part there is no checksum.
+// Checks whole members only: a part has no checksum.
 model::Result<void> ZipStore::CheckStored(const ZipMember& member, ByteSpan bytes) const {
   if (bytes.size() != member.size) return {};
   return CheckCrc(member.crc32, ZipCrc(0, bytes));

@@ -9,9 +9,9 @@
 
 namespace ndlfs::fs {
 
-// Caches: memory and disk for what was decoded.
+// Caches: memory and disk for decoded data.
 std::span<const MountOption> CacheOptions();
-// What only a mount has: owners, permissions and numbers of files, and its place.
+// Options that only a mount has: owners, permissions and numbers of files, and its place.
 std::span<const MountOption> OnlyMountOptions();
 // The source: how ndlfs looks at it, and what it takes for a store.
 std::span<const MountOption> SourceOptions();

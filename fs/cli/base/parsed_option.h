@@ -11,7 +11,7 @@
 
 namespace ndlfs::fs {
 
-// Adds an option. `parse` reads its value into `value`, a part of what `owner` owns.
+// Adds an option. `parse` reads its text into `value`, which `owner` keeps alive.
 template <typename Value>
 CLI::Option* AddParsed(CLI::App& app, const std::string& name,
                        model::Result<Value> (*parse)(std::string_view), Value& value,

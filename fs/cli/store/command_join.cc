@@ -530,8 +530,8 @@ Result<PartOrder> FindOrder(const PartStores& stores, const std::string& along,
   return order;
 }
 
-// The paths of what `store` has at and below the group at `path`, and `first` has not; of
-// groups alone, not of what is in them.
+// Finds the paths of objects, at and below the group at `path`, that `store` has and `first`
+// has not. If a whole group is missing in `first`, gives only the path of the group.
 void FindLeftOut(const backends::Hierarchy& first, const backends::Hierarchy& store,
                  const std::string& path, int depth, std::vector<std::string>& found) {
   constexpr int kMostDepth = 64;

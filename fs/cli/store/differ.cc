@@ -233,7 +233,8 @@ void Differ::CompareMembers(const Pair& pair, const ObjectPtr& object, int depth
   });
 }
 
-// Links of both stores are compared as links; a link and an object by what it leads to.
+// If both stores have a link, compares the links. If only one has, compares the target of the
+// link with the object.
 void Differ::CompareMember(Pair& pair, int depth) {
   const auto link_a = pair.a.hierarchy->GetLink(pair.a.object);
   const auto link_b = pair.b.hierarchy->GetLink(pair.b.object);

@@ -17,8 +17,8 @@ struct SourcePath {
   // A directory, absolute and without symbolic links. Nothing outside of it is read.
   std::string root;
   std::string path;  // below it; "" is the directory itself
-  // For a path inside a mount that leads into a store: `path` is the store, and these are the
-  // names of the folders below the folder of that store.
+  // The names of the folders below the folder of a store, if the path leads into a store inside
+  // a mount. `path` is then that store.
   std::vector<std::string> folders;
   // Whether `root` is the source of a mount, and not just the directory that holds the path.
   bool is_mounted = false;

@@ -28,8 +28,8 @@ struct OpenedStore {
   bool is_linked = false;  // FollowLinks() has followed a link to `object`
 };
 
-// Opens the store at `path`: a file or directory, or a folder inside a mount, however it is
-// spelled ("." and links too); or a URL, for which `access` is. kUnsupported if there is
+// Opens the store at `path`: a file or directory, a folder inside a mount, or a URL. The path
+// may be spelled in any way ("." and links too); `access` is for URLs. kUnsupported if there is
 // something else.
 model::Result<OpenedStore> OpenStore(const std::string& path, const RemoteAccess& access = {});
 

@@ -6,7 +6,7 @@
 namespace ndlfs::fs {
 namespace {
 
-// Of ASCII, whatever the locale is.
+// Knows the letters of ASCII only, whatever the locale is.
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 }  // namespace

@@ -27,12 +27,11 @@ using ReaderOf =
 // without the extension.
 //
 // The document has the values of scalars, and of dimension coordinates and arrays of references
-// with up to 1,000 elements. It leaves out a value that cannot be read, or that takes more than
-// a document should: 1 MiB of elements, or a chunk of 64 MiB. `refused`, if given, is called
-// with the error for which a value is left out, and the path name of its array; after an error
-// of the system, a later call may find the value. The document leaves out objects that cannot
-// be loaded; `errors`, if given, gets a line for each. kNotFound if there is no object at
-// `path`.
+// with up to 1,000 elements. It leaves out a value that cannot be read, that has more than 1
+// MiB of elements, or that needs a chunk of more than 64 MiB. Calls `refused`, if given, with
+// the path name of the array and the reason for each of these; after an error of the system, a
+// later call may find the value. The document leaves out objects that cannot be loaded, and
+// adds a line for each to `errors`, if given. kNotFound if there is no object at `path`.
 model::Result<std::string> WriteDocument(
     const backends::Hierarchy& hierarchy, std::string_view store_name, std::string_view path,
     const ReaderOf& reader_of, std::vector<std::string>* errors = nullptr,

@@ -11,8 +11,8 @@ Entity::Entity(cache::ChunkCache& cache, Facts facts, Data data, NotedFailures f
       data_(std::move(data)),
       failures_(std::move(failures)) {}
 
-// Only a holder of this source finds its chunks again. Another entity that gets the same source
-// has a ledger that has not seen these chunks, and so has to read them itself.
+// Drops the chunks of this entity from the cache. If another entity gets the same source, its
+// ledger has not noted these chunks, so that entity has to read them itself.
 Entity::~Entity() {
   if (reader()) cache_.Forget(reader()->source().id());
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// An *entity* is one version of an object of a store (group, ndarray, dimension coordinate).
-// When the metadata of an array change, or a chunk that was read changes, a new entity replaces
-// the old one, with a new source, reader and ledger. Open files keep the old entity. So one
-// entry of the chunk cache never has bytes of two versions, and neither has one inode.
+// An *entity* is one version of an object of a store (group, ndarray, dimension coordinate). If
+// the metadata of an array change, or a chunk that was read, a new entity replaces the old one.
+// It has a new source, reader and ledger. Open files keep the old entity. So no entry of the
+// chunk cache, and no inode, ever has bytes of two versions.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,8 @@ class Entity {
     int64_t data_mtime_ns = 0;
     // Its weight in StoreServices::entities in bytes, without its views.
     uint64_t held_bytes = 0;
-    // The permissions that its files show: those of its metadata in the source.
+    // The permissions that its files show: those of the files of the source that have its
+    // metadata.
     backends::Permissions permissions;
   };
   // How an array is read. Null except for arrays that have data.

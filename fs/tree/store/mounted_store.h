@@ -36,8 +36,8 @@ namespace ndlfs::fs {
 
 using HierarchyPtr = std::shared_ptr<const backends::Hierarchy>;
 
-// Which version of its store a MountedStore shows: that of StoreServices::open_options, or, if
-// `ref` is not empty, this one.
+// The version of the store that a MountedStore shows. If `ref` is empty: the one of
+// StoreServices::open_options.
 struct StoreVersion {
   std::string ref = {};     // as OpenOptions::ref
   std::string folder = {};  // its place in the folder of the store: ".versions/tags/v1"
@@ -60,8 +60,8 @@ struct StoreServices {
   backends::Detection detection = backends::Detection::kContent;
 
   // Opened stores and entities that stay in memory although nobody uses them. When an entity is
-  // dropped, the page cache of its files is lost. The limits are in bytes, because there may be
-  // a hundred stores with the metadata of a million arrays each, or a thousand arrays with
+  // dropped, the page cache of its files is lost. The limits are in bytes and not in numbers:
+  // there may be a hundred stores with a million arrays each, or a thousand arrays with
   // attributes of 40 MiB.
   static constexpr uint64_t kOpenedBytes = uint64_t{32} << 20;
   static constexpr uint64_t kEntityBytes = uint64_t{16} << 20;
@@ -138,9 +138,9 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   bool IsStillThere() EXCLUDES(mutex_);
 
   // The names of all versions, not older than Freshness allows. kNotFound if the store has no
-  // versions; errors of Hierarchy().
+  // versions; otherwise fails as Hierarchy() does.
   model::Result<std::shared_ptr<const backends::VersionNames>> Versions();
-  // The same if they need not be asked for; otherwise null.
+  // The same names, if they are known and fresh; otherwise null.
   std::shared_ptr<const backends::VersionNames> KnownVersions() const EXCLUDES(mutex_);
 
   // The entity at an NDL path; kNotFound if there is none. An object that
@@ -169,8 +169,9 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // out.
   bool HasOtherMetadata(const std::weak_ptr<const backends::Hierarchy>& hierarchy,
                         std::string_view path, uint64_t version);
-  // Whether the store still has this very object. The version of the object may differ although
-  // nothing has changed: loading a virtual dataset tells which other files it depends on.
+  // Whether the store still has this very object. Comparing versions does not suffice: the
+  // version of a virtual dataset changes when it is loaded, because only then the files that it
+  // depends on are known.
   bool StillHas(const Entity& entity);
 
   // Releases the memory of the opened store. The store is opened again when it is needed.
@@ -204,7 +205,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
                    const backends::FileStatus& status) const EXCLUDES(mutex_);
 
   Seen Find(std::string_view path) EXCLUDES(mutex_);
-  // The time from which a look at `entity` holds that was made just now.
+  // The time from which the look at `entity` holds that the caller has just made.
   Freshness::Time TimeOfLook(const Entity& entity) const REQUIRES(mutex_);
   void Confirm(std::string_view path, const Entity& entity) EXCLUDES(mutex_);
   model::Result<EntityPtr> Load(const HierarchyPtr& hierarchy, std::string_view path,

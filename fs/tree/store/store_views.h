@@ -55,8 +55,8 @@ model::Result<FoundView> FindViewAgain(const std::shared_ptr<MountedStore>& stor
 bool MayHaveView(const std::shared_ptr<MountedStore>& store, const EntityPtr& entity,
                  std::string_view name);
 
-// The size of the view of an array with the true name `name`, which is made of nothing but
-// `entity`, if that size is known without making the view.
+// The size of the view `name` (a true name) of an array, if that is known without making the
+// view. The view must be made of nothing but `entity`.
 std::optional<uint64_t> FindViewSize(const MountedStore& store, const EntityPtr& entity,
                                      std::string_view name);
 

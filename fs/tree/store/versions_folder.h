@@ -15,10 +15,10 @@
 
 namespace ndlfs::fs {
 
-// The folder `.versions` of `store`; null if the store has no versions, is itself one of
-// them, or cannot be opened, of which its own folder tells. A name in it that leads to no
+// The folder `.versions` of `store`. Null if the store has no versions, is itself a version, or
+// cannot be opened; the folder of the store then shows the error. A name in it that leads to no
 // version is not found. If there was such a version before, the log of problems tells what
-// became of it. Errors are momentary ones of MountedStore::Hierarchy().
+// became of it. Fails only with momentary errors of MountedStore::Hierarchy().
 model::Result<TreeNodePtr> FindVersionsFolder(MountContext& context,
                                               const std::shared_ptr<MountedStore>& store);
 

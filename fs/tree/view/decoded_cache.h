@@ -35,17 +35,18 @@ namespace ndlfs::fs {
 // read them without decoding. A kept file has the bytes of the view and nothing else, so the
 // kernel can read it in place of the view.
 //
-// A *seal*, a block of the same directory, belongs to each kept file. It has the inode, the
-// size and the times of the file after its bytes were brought to the disk, checksums of its
-// bytes, and the files of the source that were read for it, with their versions. A kept file is
-// used only while both of these hold:
+// Each kept file has a *seal*, a block in the same directory. The seal has the inode, the size
+// and the times of the file after its bytes were brought to the disk, and checksums of its
+// bytes. It also has the versions of all files of the source that were read for it. A kept file
+// is used only while two things hold:
 //
-// Its inode and times are those of the seal. Otherwise somebody may have written to it. It is
-// then read in the background, and gets a new seal if the checksums are right, else it is
-// removed. Damage below the file system is found no more than in any other file of the disk.
+// First, its inode and times are those of the seal. Otherwise somebody may have written to the
+// file. The cache then reads it in the background, and either writes a new seal, if the
+// checksums are right, or removes the file. Damage below the file system is not noticed, as in
+// any other file of the disk.
 //
-// The files of the source have the versions of the seal. They are looked at again when the last
-// look is older than --revalidate.
+// Second, the files of the source have the versions of the seal. The cache looks at them again
+// when the last look is older than --revalidate.
 //
 // Files that were written shortly before they were read, and versions that the source cannot
 // tell apart, are not kept: they might change without getting another version. Thread-safe.
@@ -69,8 +70,9 @@ class DecodedCache {
 
   // The kept file of a view of `size` bytes, open for reading; null if there is none that can
   // be used. `key` tells what the view is, and the versions of everything but its chunks. Looks
-  // at the source as the current caller. `ledger`, of the array that the view shows or of one
-  // in its group, notes the files of the source, so that their change is one of the array.
+  // at the source as the current caller. `ledger` belongs to the array that the view shows, or
+  // to one in its group. It notes the files of the source, so that a change of these counts as
+  // a change of the array.
   std::shared_ptr<const FileHandle> Find(const std::string& key, uint64_t size,
                                          cache::ChunkLedger& ledger);
 
@@ -124,8 +126,8 @@ class DecodedCache {
   void Check(const std::string& key, const Seal& seal);
   void Finish(Writer& writer);
   std::string PathOf(const backends::ReadSet::Read& read) const;
-  // The reads as the seal notes them, if they can be looked at again, and no file was so young
-  // that it may have changed in the course of them without another version.
+  // The reads for a seal. nullopt if one of them cannot be looked at again, or if a file was so
+  // young that it may have changed meanwhile without getting another version.
   std::optional<Reads> NoteReads(const AllReads& all) const;
   bool IsOldEnough(const backends::ValueInfo& info, int64_t began_ns) const;
 
@@ -173,7 +175,7 @@ class DecodedCache::Writer : public std::enable_shared_from_this<DecodedCache::W
   int writing_ GUARDED_BY(mutex_) = 0;       // calls that use the file
   backends::UniqueFd file_ GUARDED_BY(mutex_);
   std::map<uint64_t, uint64_t> written_ GUARDED_BY(mutex_);  // begins and ends of what is there
-  // Of each block; 0 where it is not known yet.
+  // The checksum of each block; 0 if it is not known yet.
   std::vector<uint64_t> checksums_ GUARDED_BY(mutex_);
 };
 

@@ -92,8 +92,9 @@ Result<EntityPtr> LaterElements::FindArray() const {
   if (!found && found.error().code() != model::ErrorCode::kNotFound) {
     return model::Propagate(std::move(found).error(), path_);
   }
-  const bool is_same = found && (*found)->version == version_ && (*found)->reader != nullptr &&
-                       (*found)->reader->byte_size() == size_;
+  const bool is_same = found && (*found)->version() == version_ &&
+                       (*found)->reader() != nullptr &&
+                       (*found)->reader()->byte_size() == size_;
   if (!is_same) return model::HasChanged(path_);
   return found;
 }

@@ -248,9 +248,9 @@ class ViewFile final : public TreeNode {
     const model::MutexLock lock(mutex_);
     return {.contents = generation_, .facts = facts_};
   }
-  // The entity may have been dropped from memory since the lookup, and read again. That one
-  // will do as long as the kernel has no page of the file. It will not if its permissions are
-  // others: the kernel has let the reader in by the old ones.
+  // The entity may have been dropped from memory since the lookup, and loaded again. This
+  // function accepts the new entity while the kernel has no page of the file. It does not
+  // accept other permissions, because the kernel has opened the file by the old ones.
   bool IsThisVersion(const Entity& entity, const EntityView& made, const View& view) {
     const Attributes now = FileAttributes(*store_, entity, made);
     if (now.mode != attributes_.mode || now.uid != attributes_.uid ||

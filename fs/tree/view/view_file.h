@@ -13,16 +13,15 @@
 
 namespace ndlfs::fs {
 
-// The file of the view `made` of `entity`, an object of `store`, or one of its files, where the
-// view is a directory: `view`, at the path `below` in it (empty: the view itself). It is that
-// of one generation: once the view has changed, Open() fails with kStale, and a new lookup
-// finds another node.
+// The node of a file: the view `made` of `entity`, an object of `store`. If that view is a
+// directory, the file is `view`, at the path `below` in it; otherwise `below` is empty. The
+// node stands for one generation: after the view has changed, Open() fails with kStale, and a
+// new lookup finds another node.
 TreeNodePtr MakeViewFile(MountContext& context, std::shared_ptr<MountedStore> store,
                          EntityPtr entity, EntityViewPtr made, ViewPtr view, std::string below);
 
-// How a listing tells that file: with `attributes`, whose size does not count, and with `size`
-// bytes (nullopt: only a scan finds the size). `made` is null if the view is made of the entity
-// alone.
+// The same file as a listing tells it. Its size is `size` and not that in `attributes`; nullopt
+// if only a scan finds it. `made` is null if the view is made of the entity alone.
 ListedFile DescribeViewFile(const Entity& entity, const Attributes& attributes,
                             std::optional<uint64_t> size, const EntityView* made = nullptr);
 

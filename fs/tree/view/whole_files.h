@@ -51,9 +51,9 @@ struct NamedStore {
 //
 // The file of a store has the store's name, with `extension` in place of its own extension; the
 // file of a group also has the path of the group in front of it, with dots: "era5.nc",
-// "era5.forecast.wind.nc". If several stores would have the same name, or the name is in
-// `taken`, each of them keeps the whole of its own name, "era5.zarr.nc"; only a store whose own
-// name is "era5.nc" keeps that. A name that is still taken gets a number: "era5.zarr_2.nc".
+// "era5.forecast.wind.nc". If several stores would get the same name, or the name is in
+// `taken`, each of them keeps all of its own name, "era5.zarr.nc"; only a store whose own name
+// is "era5.nc" keeps that. A name that is still taken gets a number: "era5.zarr_2.nc".
 WholeFileNames GiveNames(const std::vector<NamedStore>& stores,
                          const std::set<std::string, std::less<>>& taken,
                          std::string_view extension);

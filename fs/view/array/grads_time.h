@@ -11,9 +11,9 @@
 namespace ndlfs::fs {
 
 // "06:00Z01jan2000 6hr": the first of `times` and the step between them, in minutes, hours,
-// days, or months. `units` are those of CF: "hours since 2000-01-01". nullopt if the step
-// differs, is no whole number of minutes or goes backwards, if the years are not 1 to 9999, and
-// for the standard calendar before 1582-10-15. See also GradsCalendarOf().
+// days, or months. `units` are those of CF: "hours since 2000-01-01". nullopt if GrADS cannot
+// say it: the step differs, goes backwards or is no whole number of minutes; a year is not in 1
+// to 9999; or a time of the standard calendar is before 1582-10-15. See also GradsCalendarOf().
 std::optional<std::string> GradsTime(const std::vector<double>& times, std::string_view units,
                                      std::string_view calendar);
 

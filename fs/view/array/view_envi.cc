@@ -78,8 +78,8 @@ struct EnviSystem {
   std::string unit;
 };
 
-// For systems that ENVI has no name for, "Arbitrary" tells the place, and well-known text of
-// the first version, if there is one, gets a line of its own.
+// If ENVI has no name for a system, "Arbitrary" tells the place. Well-known text of the first
+// version, if there is one, gets a line of its own.
 EnviSystem SystemInEnvi(const MapPlace& place) {
   const int epsg = place.system.epsg.value_or(0);
   if (place.is_geographic) {

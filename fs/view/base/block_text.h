@@ -12,11 +12,11 @@
 
 namespace ndlfs::fs {
 
-// What becomes of a block of elements.
+// How the elements of a block become one number.
 enum class Statistic : uint8_t { kMean, kMin, kMax, kSum, kCount };
 
-// Blocks of elements, of which an array has one number each. The last block along a dimension
-// may have fewer elements.
+// Describes an array that has one number for each block of elements. The last block along a
+// dimension may have fewer elements.
 struct Blocks {
   Statistic statistic = Statistic::kMean;
   std::vector<uint64_t> extents;  // one for each dimension; none is 0

@@ -13,7 +13,7 @@ namespace {
 using model::Quote;
 using model::Result;
 
-// Of a dimension of `extent` elements.
+// Reads the extent of chunks along a dimension of `extent` elements.
 Result<uint64_t> ParseExtent(std::string_view text, uint64_t extent) {
   const uint64_t whole = std::max<uint64_t>(1, extent);
   if (text == "-1") return whole;

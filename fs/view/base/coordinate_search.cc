@@ -37,7 +37,7 @@ using model::Quote;
 using model::Result;
 using model::TimeScale;
 
-// Of more coordinates, only those are read that are needed.
+// If there are more coordinates, the search reads only those that it needs.
 constexpr uint64_t kMostRead = uint64_t{1} << 20;
 
 // A number of the store, as exactly as it is there.

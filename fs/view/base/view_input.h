@@ -109,19 +109,19 @@ class GroupInput {
     return {};
   }
   virtual size_t loads_together() const { return 1; }
-  // The same as Load(), for a view of a group that keeps nothing of an array but
-  // `array->elements`, so that it need not hold the metadata of all its arrays. The first read
-  // of such elements may load the array again, and fails with kStale if the array has changed.
+  // The same as Load(), for a view that keeps only `array->elements` of each array. So the view
+  // of a large group need not hold the metadata of all its arrays. The first read of such
+  // elements may load the array again, and fails with kStale if the array has changed.
   virtual model::Result<GroupChild> LoadForElements(std::string_view name) const {
     return Load(name);
   }
 };
 
-// The coordinates along dimension `d` of `array`, or of the part of it, by the scope rules of
-// NDL: the dimension coordinate of that name in the group of the array, or in the nearest group
-// around it that has one. nullopt if there are none, or they have another length or no data. A
-// dimension coordinate has itself as coordinates. Loads them now, and reads no chunk. An error
-// says that they could not be loaded; it may be transient.
+// The coordinates along dimension `d` of `array`, or of the shown part of it. By the scope
+// rules of NDL, these are the dimension coordinate of that name in the group of the array, or
+// in the nearest group around it that has one. nullopt if there are none, or if they have
+// another length or no data. A dimension coordinate has itself as coordinates. Loads them now,
+// and reads no chunk. An error tells why they could not be loaded; it may be transient.
 model::Result<std::optional<ArrayInput>> FindCoordinate(const ArrayInput& array, size_t d);
 
 // The NDL path name of an array: "/" for one that is the whole store.
@@ -139,8 +139,8 @@ std::shared_ptr<const GroupInput> MakeGroupAround(
     std::shared_ptr<const backends::Hierarchy> hierarchy, std::string_view path,
     cache::ChunkCache& cache, const ScanLimits& scan = {});
 
-// A store that is one array, as a group that holds this array alone under `name`, so that it
-// has the files of a group, too.
+// A group that holds nothing but `array`, under `name`. It gives the files of a group to a
+// store that is one array.
 std::shared_ptr<const GroupInput> MakeGroupOfArray(ArrayInput array, std::string name);
 
 // The node of a group that was loaded now, for GroupInput::node(): a node with an error if

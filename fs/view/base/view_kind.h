@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A kind of files, or of small trees of files, that an array or a group has. To add a kind,
-// write a source file view_*.cc that defines its ViewKind in the room of such views, declare it
-// in that room's views.h, and add it to the list in fs/view/all_views.cc.
+// define its ViewKind in a source file view_*.cc in the room of such views. Declare it in
+// views.h of that room, and add it to the list in fs/view/all_views.cc.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@
 
 namespace ndlfs::fs {
 
-// The defaults of ViewKind. They are no lambdas, because clang numbers lambdas in the order in
-// which a source uses them, so that a lambda of one source could take the place of another's.
+// The defaults of ViewKind. They are functions and not lambdas. Clang numbers lambdas in the
+// order in which a source uses them, so a lambda of one source could take the place of another
+// source's.
 template <typename Input>
 bool IsAlwaysListed(const Input&) {
   return true;
@@ -47,9 +48,8 @@ struct ViewKind {
   // The reason why there is no such file although the kind applies; `error.txt`
   // shows it. nullopt if there is none. Reads nothing.
   std::optional<model::Error> (*refuse)(const Input&) = &RefuseNothing<Input>;
-  // The size of the file, if the array alone tells it, and that takes less than making the
-  // file. nullopt: only the file tells. `applies_to` must be true, and `refuse` must return
-  // nothing.
+  // The size of the file, if the array tells it at less cost than making the file. nullopt if
+  // it does not. `applies_to` must be true, and `refuse` must return nothing.
   std::optional<uint64_t> (*size)(const Input&) = &TellNoSize<Input>;
   // For a group: the file holds all that is below the group, and not only its own arrays.
   bool holds_subgroups = false;

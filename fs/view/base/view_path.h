@@ -12,7 +12,7 @@
 namespace ndlfs::fs {
 
 // A name in its parts: "values[lat=40:60,mean:lat=4,axes:lon,lat,chunks:lat=5].zarr". The parts
-// in the brackets stand in any order, but for the slice, which comes first.
+// in the brackets may be in any order, except that the slice comes first.
 struct ViewPath {
   enum class Stem : uint8_t {
     kData,    // the elements as the store has them
@@ -23,35 +23,36 @@ struct ViewPath {
   // The slice in the brackets, as it is written. Empty for empty brackets; nullopt if there are
   // none, or if they have other parts only.
   std::optional<std::string> slice = {};
-  // A word for what becomes of blocks of elements, and the extents of the blocks, up to the
-  // next part: "mean:lat=4,lon=4". The words are "mean", "min", "max", "sum" and "count".
+  // The number that each block of elements becomes, and the extents of the blocks:
+  // "mean:lat=4,lon=4". The words are "mean", "min", "max", "sum" and "count".
   std::optional<std::string> blocks = {};
-  // What follows "axes:" at the beginning of an item, up to the next part.
+  // The text after "axes:": "lon,lat".
   std::optional<std::string> axes = {};
-  // Whether an item is "order=F", which may also stand between those of another part.
+  // Whether "order=F" is in the brackets. It may also stand between the items of another part.
   bool is_fortran = false;
-  // What follows "chunks:", up to the next part.
+  // The text after "chunks:": "lat=5".
   std::optional<std::string> chunks = {};
-  // What follows the first dot after the stem or the brackets: "npy", "raw.hdr". May be empty.
+  // The text after the first dot that follows the stem or the brackets: "npy", "raw.hdr". May
+  // be empty.
   std::string extension;
 
-  // nullopt for names of other files, such as "preview.png", and if a part is there twice.
-  // Knows no extension, and does not read the parts.
+  // nullopt for names of other files, such as "preview.png", and for names that have a part
+  // twice. Accepts any extension, and does not look into the parts.
   static std::optional<ViewPath> Parse(std::string_view name);
   // The file with all of the array as the store has it: "data.npy".
   static ViewPath Whole(std::string_view extension);
 
-  // The name, with the parts in the order in which they are above; Parse() of it gives these
-  // parts again.
+  // The name, with the parts in the order of the members above. Parse() of it returns an equal
+  // path.
   std::string Name() const;
-  // What stands before the dot and the extension: "values[0]".
+  // The name up to the dot before the extension: "values[0]".
   std::string NameWithoutExtension() const;
   // "data" or "values".
   std::string_view StemText() const;
-  // All that stands between the brackets; nullopt if there are none.
+  // The text between the brackets; nullopt if there are none.
   std::optional<std::string> Brackets() const;
   bool has_brackets() const { return slice || blocks || axes || is_fortran || chunks; }
-  // All of the array as the store has it.
+  // Whether this names all of the array, as the store has it.
   bool is_whole() const { return stem == Stem::kData && !has_brackets(); }
 
   bool operator==(const ViewPath&) const = default;
@@ -66,15 +67,15 @@ std::string_view ShortName(std::string_view file_name);
 // it with "data" in place of `stem` ("t2m.npy" -> "data.npy"). Returns "" for
 // other names, and for names that ndlfs has reserved.
 std::string ResolveAlias(std::string_view stem, std::string_view name);
-// The same in a group. There "cells.ome.tif" is data.ome.tif also of "cells.ome".
+// The same in a group. There "cells.ome.tif" is data.ome.tif, even if the stem is "cells.ome".
 std::string ResolveGroupAlias(std::string_view stem, std::string_view name);
 
 // The name of a store without its extension, which files are called by: "era5" for "era5.zarr".
 // A name that is all extension stays as it is.
 std::string_view StemOf(std::string_view file_name);
 
-// "era5.nc" of "era5" and "nc". What the name ends in already is not said again:
-// "cells.ome.tif" of "cells.ome" and "ome.tif".
+// "era5.nc" for "era5" and "nc". Repeats no part of the extension that the name ends in
+// already: "cells.ome.tif" for "cells.ome" and "ome.tif".
 std::string WithExtension(std::string_view name, std::string_view extension);
 
 }  // namespace ndlfs::fs

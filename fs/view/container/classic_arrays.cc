@@ -17,7 +17,7 @@ using ArrayTaker = std::function<void(const GroupArray&)>;
 
 constexpr size_t kLooks = 1000;
 
-// Stands for what may be an array and cannot be loaded.
+// Stands for a child that may be an array, but cannot be loaded.
 std::shared_ptr<const backends::Node> Unreadable() {
   auto node = std::make_shared<backends::Node>();
   node->entity = model::Ndarray();

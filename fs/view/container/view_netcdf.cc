@@ -37,9 +37,9 @@ bool IsNetcdfListed(const GroupInput& group) {
          classic::HasArrayAmong(group, *names, kLooksOfListing);
 }
 
-// Cannot be read from where an aligned block of 8 KiB has a byte that cannot be read. The
-// kernel gives a program the pages before the one that fails, and netCDF-C, which reads such
-// blocks, takes one that comes short for the end of the file: what lacks would be zeros without
+// If a byte cannot be read, neither can the bytes before it in the same aligned block of 8 KiB.
+// The kernel gives a program the pages before the one that fails. netCDF-C reads such blocks,
+// and takes a short one for the end of the file: the missing bytes would become zeros without
 // an error.
 class BlockwiseView final : public View {
  public:

@@ -26,8 +26,8 @@ bool HasZarrType(const ArrayInput& input) {
 }
 bool IsAnyGroup(const GroupInput&) { return true; }
 
-// Listed, it would have everybody who copies a folder copy the data once more, in thousands of
-// files.
+// If it were listed, everybody who copies a folder would copy the data once more, in thousands
+// of files.
 template <typename Input>
 bool IsFoundByName(const Input&) {
   return false;

@@ -40,7 +40,7 @@ struct ChunkSource {
   std::shared_ptr<const ElementSource> stored;
   // Only if they are of variable size.
   std::shared_ptr<const cache::ArrayReader> reader;
-  // Of a part of an array: reads the whole array.
+  // Reads the whole array, if only a part of it is shown.
   std::shared_ptr<const cache::ArrayReader> whole;
 };
 
@@ -50,7 +50,7 @@ struct StoredArray {
   Version version = Version::kV3;
   std::vector<Document> documents;
   std::vector<uint64_t> shape;
-  // Of the same rank, without zeros. A chunk has no more bytes than a file can have.
+  // Has the same rank as `shape`, and no zeros. A chunk has no more bytes than a file can have.
   std::vector<uint64_t> chunk_shape;
   std::vector<std::byte> fill;  // one element, for what is outside of the array
   std::shared_ptr<const ElementSource> elements;  // all of the array; null: of variable size

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The words that Zarr has for the types of elements and for their fill values: Zarr core
-// specification 3.0 and its registered extensions, and NumPy's type strings for version 2.
+// The words of Zarr for the types of elements and for their fill values. Version 3 follows the
+// core specification 3.0 and its registered extensions; version 2 has the type strings of
+// NumPy.
 #pragma once
 
 #include <cstddef>

@@ -107,7 +107,7 @@ class SummedElements final : public ElementSource {
 
   const std::shared_ptr<const ElementSource> values_;
   mutable model::Mutex mutex_;
-  // Of the bytes before an offset.
+  // The checksum of the bytes before each offset.
   mutable std::map<uint64_t, uint32_t> sums_ GUARDED_BY(mutex_) = {{0, 0}};
 };
 

@@ -131,7 +131,8 @@ class Finder {
   std::map<Key, size_t> variables_;
 };
 
-// Leaves the variables of `projections`. Of projections of the same variable the last counts.
+// Keeps only the variables that `projections` name. If several name the same variable, the last
+// one counts.
 Result<void> Project(Dap4Dataset& dataset, const std::vector<Dap4Projection>& projections) {
   const Finder finder(dataset);
   std::map<size_t, Dap4Variable> chosen;

@@ -31,7 +31,7 @@ namespace ndlfs::fs {
 
 struct Dap4Variable {
   uint32_t object = 0;                      // in NewFile::objects
-  std::vector<uint64_t> shape = {};         // of what is asked for
+  std::vector<uint64_t> shape = {};         // of the requested part
   std::optional<Selection> selection = {};  // one range for each dimension; nullopt: all
 };
 

@@ -263,7 +263,7 @@ class DmrWriter {
     fmt::format_to(std::back_inserter(out_), "</{}>\n", element);
   }
 
-  // Of a name that data.h5 has, and DAP 4 not.
+  // Writes the true name of an object whose name data.h5 allows and DAP 4 does not.
   void WriteTrueName(const NewObject& object) {
     const bool is_told = std::ranges::any_of(
         object.attributes, [](const NewAttribute& one) { return one.name == hdf5::kTrueName; });

@@ -40,7 +40,7 @@ struct DapVariable {
       name;  // as a DDS writes it: other characters than letters, digits, '_' and '-' as %XX
   DapType type = DapType::kInt32;
   std::vector<DapDimension> dimensions;
-  // Of text: the bytes of each, and the name that netCDF has for this dimension.
+  // For texts: the bytes of each, and the name that netCDF has for this dimension.
   uint64_t string_length = 0;
   std::string string_dimension = {};
   std::vector<backends::netcdf3::Attribute> attributes;

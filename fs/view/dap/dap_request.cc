@@ -75,7 +75,7 @@ DapDeclaration Declare(const DapDataset& dataset, size_t index, const Selection&
 }
 
 // Declarations in the order of the dataset, as clients expect them, whatever the order of the
-// projections is. Of projections of the same elements the last one counts.
+// projections is. If several projections have the same elements, the last one counts.
 class Declarations {
  public:
   explicit Declarations(const DapDataset& dataset) : dataset_(dataset) {}

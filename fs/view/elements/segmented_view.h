@@ -47,16 +47,15 @@ struct Repeat {
 
 using Segment = std::variant<Literal, Elements, Zeros, Repeat>;
 
-// All of a source.
+// All elements of a source.
 Elements AllOf(std::shared_ptr<const ElementSource> source,
                model::ByteOrder order = model::ByteOrder::kLittle);
 
-// Makes a file of the segments, one after the other; its size is the sum of
-// theirs. Segments may be empty, and so may the list. Finding an offset takes a
-// binary search, so 100,000 segments are no problem. An open file decodes ahead
-// of its reader, in each source that the reader comes to. kLimit if the sum is
-// more than a file can have. kInternal if a segment is not inside its source,
-// or repeats an empty pattern.
+// Makes a file of the segments, one after the other; its size is the sum of theirs. Segments
+// may be empty, and so may the list. Finding an offset takes a binary search, so 100,000
+// segments are no problem. An open file decodes ahead of its reader, in each source that the
+// reader comes to. kLimit if the sum is more bytes than a file can have. kInternal if a segment
+// reaches beyond its source, or repeats an empty pattern.
 model::Result<std::shared_ptr<const View>> MakeSegmentedView(std::vector<Segment> segments);
 
 }  // namespace ndlfs::fs

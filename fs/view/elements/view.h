@@ -14,7 +14,7 @@ class Prefetcher;
 
 namespace ndlfs::fs {
 
-// What reading a whole file takes.
+// The cost of reading a whole file.
 struct ReadCost {
   uint64_t chunks = 0;         // chunks of arrays that it needs
   uint64_t kept = 0;           // those of them that are decoded already, in memory or on disk
@@ -54,8 +54,8 @@ class View {
   // at the end of the file or, while size() is not known, after a long search
   // for `offset`.
   virtual model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const = 0;
-  // What reading the whole file takes; nullopt if that is not known. Looks at each chunk, as a
-  // listing does, and reads none.
+  // The cost of reading the whole file; nullopt if that is not known. Looks at each chunk in
+  // the source, as a listing does, but reads none.
   virtual model::Result<std::optional<ReadCost>> FindCost() const { return std::nullopt; }
   // A view of the same bytes for one open file, which may decode ahead of its
   // reader. Null if this view itself can be used. The prefetcher must outlive

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a presentation of an array or a group is: one file, or a small tree of files.
+// A presentation of an array or a group is one file, or a small tree of files.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ViewEntry {
 };
 
 // One pass through the entries of a directory, in the order of a listing. A directory may have
-// very many, so each is named when the pass comes to it. Used by one thread.
+// very many entries, so each gets its name when the pass comes to it. For one thread at a time.
 class ViewListing {
  public:
   virtual ~ViewListing() = default;
@@ -38,8 +38,8 @@ class ViewListing {
 std::unique_ptr<ViewListing> ListOf(std::vector<ViewEntry> entries);
 
 // The contents of one directory of such a tree. Immutable as seen from outside, and
-// thread-safe. The whole tree is made of the same version of its array or group. Looking for an
-// entry may ask whether the source has a chunk, and reads none: only View::FindSize() may.
+// thread-safe. The whole tree is made of the same version of its array or group. Find() may ask
+// whether the source has a chunk, but reads no chunk; only View::FindSize() may read some.
 class ViewDirectory {
  public:
   virtual ~ViewDirectory() = default;
@@ -53,7 +53,7 @@ class ViewDirectory {
   virtual uint64_t held_bytes() const { return 0; }
 };
 
-// Null if `node` is a directory, or a file.
+// FileOf() is null for a directory, DirectoryOf() for a file.
 inline ViewPtr FileOf(const ViewNode& node) {
   const auto* file = std::get_if<ViewPtr>(&node);
   return file ? *file : nullptr;
@@ -69,7 +69,7 @@ model::Result<ViewNode> FindBelow(ViewNode node, std::string_view path);
 
 // View::held_bytes() or ViewDirectory::held_bytes().
 uint64_t HeldBytes(const ViewNode& node);
-// What HeldBytes() may grow to, as far as the view knows.
+// The most that HeldBytes() may grow to, as far as the view knows.
 uint64_t MostHeldBytes(const ViewNode& node);
 
 }  // namespace ndlfs::fs

@@ -10,9 +10,9 @@
 
 namespace ndlfs::fs {
 
-// Fills `out` from byte `offset` of a stream of elements of `item` bytes, where
-// `read(first, out)` reads whole elements from number `first` on, and returns a
-// model::Result<void>. Reads the whole element if only a part of it is wanted.
+// Fills `out` from byte `offset` of a stream of elements of `item` bytes. `read(first, out)`
+// reads whole elements from number `first` on, and returns a model::Result<void>. Reads the
+// whole element if only a part of it is wanted.
 template <typename Read>
 model::Result<void> ReadWholeElements(uint64_t item, uint64_t offset, backends::ByteSpan out,
                                       const Read& read) {

@@ -161,7 +161,7 @@ Packing MissingNaT() {
   return packing;
 }
 
-// Of datetime64 and timedelta64.
+// Makes the cells of datetime64 and timedelta64.
 CsvCellPtr MakeDateCell(const Datatype& type) {
   if (ElementConversion conversion = ToCfTimes(type); conversion.converter) {
     CsvCellPtr cell = MakeDateCell(conversion.type);

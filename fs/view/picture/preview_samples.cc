@@ -198,7 +198,8 @@ struct SampleBlock {
   Run columns;
 };
 
-// Of large chunks in several pieces, so that few samples are in memory as they are stored.
+// Cuts large chunks into several pieces, so that few samples are in memory in their stored
+// form.
 std::vector<SampleBlock> BlocksOf(const SamplePlan& plan) {
   constexpr uint64_t kMostElements = uint64_t{512} << 10;
   std::vector<SampleBlock> blocks;

@@ -39,8 +39,8 @@ struct SamplePlan {
   // else those of `whole`.
   std::vector<uint64_t> full_shape;
   uint64_t channels = 1;  // 3 or 4, the last dimension, if elements are pixels in colour
-  // Elements are left out along an axis because there are too many chunks, and not because no
-  // picture could show them.
+  // Elements are left out along an axis, not because the picture has no room for them, but
+  // because there are too many chunks.
   bool is_coarse = false;
   bool is_window = false;  // elements at the ends of an axis are left out
 

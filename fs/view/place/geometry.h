@@ -66,7 +66,7 @@ struct GeoTransform {
   double dx = 0;
   double y0 = 0;
   double dy = 0;  // below 0 if the first line is the most northern
-  // Not 0 for maps that are turned.
+  // 0, except for maps that are turned.
   double x_of_line = 0;
   double y_of_pixel = 0;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The place of an image in a space of three axes, and the size of its pixels, by headers and
-// metadata of images: NIfTI, NIfTI-Zarr, OME-Zarr, NRRD and MetaImage. All files with a place
-// ask here.
+// The place of an image in a space of three axes, and the size of its pixels. They come from
+// the headers and metadata of NIfTI, NIfTI-Zarr, OME-Zarr, NRRD and MetaImage. All files with a
+// place ask here.
 #pragma once
 
 #include <array>

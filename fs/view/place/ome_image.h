@@ -21,8 +21,8 @@ const backends::Json& OmeMember(const backends::Json& json, const char* key);
 std::string OmeText(const backends::Json& json);
 
 // The first image of `multiscales`, which is an attribute of its own, or in `ome` since 0.5. It
-// has a list `datasets`. An image of 0.6 comes in the form of 0.5: the axes are those of the
-// coordinate system of the datasets, and transformations that are no scales and translations
+// has a list `datasets`. An image of 0.6 is returned in the form of 0.5: its axes are those of
+// the coordinate system of the datasets. Transformations other than scales and translations
 // along these axes are left out. nullopt if the group is no image.
 std::optional<backends::Json> FindOmeImage(const backends::Node& group);
 
@@ -43,9 +43,8 @@ std::vector<OmeChannel> ReadOmeChannels(const backends::Node& group, size_t coun
 // Whether the numbers of the arrays of this group are labels of objects, and not intensities.
 bool IsOmeLabels(const backends::Node& group);
 
-// The name of an array for people. An array that is called by a number alone, such as a level
-// of an image, has the name of the image or of the group in front: "cells04, level 0",
-// "profiles, 12".
+// The name of an array for people. The name of a level of an image is often a number alone. The
+// name of the image or of the group then comes before it: "cells04, level 0", "profiles, 12".
 std::string TellingName(const ArrayInput& array);
 
 // One level: the array at the path of a dataset, below the group.

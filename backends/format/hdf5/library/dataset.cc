@@ -292,9 +292,9 @@ Result<hsize_t> SizeOfChunk(hid_t dataset, const std::vector<hsize_t>& offset) {
   return model::Corrupt("cannot find a chunk: {}", model::OneLine(reason));
 }
 
-// The library gives addresses of chunks only by walking all of them, and of
-// those in files with a user block wrongly. Reading one chunk is a lookup in
-// its index: so we let it, and listen to what it asks the driver for.
+// The library tells addresses of chunks only by walking over all of them, and tells wrong ones
+// for files with a user block. But it reads one chunk by a lookup in its index. So we let it
+// read the chunk, and listen to the addresses that it asks the driver for.
 Result<ChunkRecord> LocateChunk(hid_t dataset, const std::vector<hsize_t>& offset,
                                 Eavesdropper& listener) {
   NDLFS_TRY(const hsize_t bytes, SizeOfChunk(dataset, offset));

@@ -15,9 +15,9 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// Knows the lengths in one version of a file. netCDF-C asks all variables in the group of a
-// dimension, and in the groups below, how many records they have. The first question does the
-// same, once for all dimensions. Needs library_mutex.
+// Knows the lengths in one version of a file. netCDF-C finds a length by asking all variables
+// in the group of the dimension, and in the groups below, for their number of records. The
+// first question does the same, once for all dimensions. Needs library_mutex.
 class DimensionLengths {
  public:
   // Fills in `netcdf_shape` of the dataset at `path`, and the extents of its unlimited scales,

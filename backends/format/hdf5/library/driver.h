@@ -30,9 +30,9 @@ model::Result<Handle> MakeAccessProperties(const DriverTarget& target);
 // The name by which the driver knows the file at `path` beneath the source.
 std::string DriverName(const std::string& path);
 
-// The error of the first read that failed since ClearReadError(), or the reason why a file
-// could not be opened although it may be there. The library does not reliably report either,
-// and may go on as if nothing had happened. Needs library_mutex.
+// The error of the first read that has failed since ClearReadError(), or the reason why a file
+// that may exist could not be opened. The library does not reliably report either, and may go
+// on as if nothing had happened. Needs library_mutex.
 std::optional<model::Error> ReadError();
 void ClearReadError();
 

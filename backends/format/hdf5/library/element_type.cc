@@ -648,7 +648,7 @@ class KnownTypes {
     WideFloats wide_floats = WideFloats::kStored;
     H5T_class_t type_class = H5T_NO_CLASS;
     size_t size = 0;
-    // Of text.
+    // For text only.
     htri_t is_variable = 0;
     H5T_cset_t charset = H5T_CSET_ERROR;
     H5T_str_t padding = H5T_STR_ERROR;

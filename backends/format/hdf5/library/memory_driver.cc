@@ -141,8 +141,8 @@ H5FD_class_t MakeMemoryDriverClass() {
   driver.get_eof = &MemoryDriver::GetEndOfFile;
   driver.read = &MemoryDriver::Read;
   driver.write = &MemoryDriver::Write;
-  // Each kind of memory has its own list of what was freed: room for elements must not
-  // become metadata.
+  // Each kind of memory has its own list of freed blocks: room for elements must not become
+  // metadata.
   constexpr H5FD_mem_t kFreeLists[] = H5FD_FLMAP_DEFAULT;
   static_assert(sizeof(kFreeLists) == sizeof(driver.fl_map));
   std::memcpy(driver.fl_map, kFreeLists, sizeof(driver.fl_map));

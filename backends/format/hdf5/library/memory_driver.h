@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A virtual file driver for files that libhdf5 writes into memory: metadata in front, then room
-// for elements, which are not written, then metadata for which there is no room in front.
+// A virtual file driver for files that libhdf5 writes into memory. Such a file begins with
+// metadata. Then comes room for elements, which are not written, and then the metadata that had
+// no room in front.
 #pragma once
 
 #include <cstddef>

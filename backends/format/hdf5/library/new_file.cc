@@ -121,7 +121,8 @@ Result<void> Check(const NewFile& file) {
 template <typename Key>
 class KnownHandles {
  public:
-  // One of its own for the caller of what `key` stands for; `make` makes it if it is not known.
+  // A handle, owned by the caller, of the object that `key` stands for. Calls `make` if the
+  // object is not known.
   template <typename Make>
   Result<Handle> Get(const Key& key, const Make& make) {
     auto known = std::ranges::find(known_, key, &Entry::first);
@@ -664,7 +665,7 @@ class FileWriter {
     }
   }
 
-  // 0, a null reference, for what the file does not have.
+  // 0, a null reference, if the file does not have the object.
   hobj_ref_t AddressOf(std::string_view path) {
     const auto object = FindTarget(path);
     return object ? addresses_[*object] : 0;

@@ -119,7 +119,7 @@ Result<NewType> VlenType(const Datatype& type, const std::vector<NewType>& known
   return made;
 }
 
-// Of fixed size with the layout of `type`, others without padding.
+// A compound of fixed size gets the layout of `type`; others get no padding.
 Result<NewType> CompoundType(const Datatype& type, const std::vector<NewType>& known) {
   NewType made;
   size_t end = 0;

@@ -204,7 +204,7 @@ std::vector<std::string> ReadScales(hid_t file, hid_t dataset, const std::string
     info.is_attached = has("REFERENCE_LIST");
     info.is_dimension_only = IsDimensionOnly(dataset);
     info.scale_name = ReadTextAttribute(dataset, "NAME").value_or("");
-    // The other ends of what the datasets that use the scale say.
+    // The reverse of the attributes of the datasets that use the scale.
     told.push_back("REFERENCE_LIST");
   }
   if (info.shape.empty()) return told;

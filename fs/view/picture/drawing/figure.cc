@@ -333,7 +333,7 @@ void PaintGrid(Canvas& canvas, const Box& box, const Figure& figure) {
   }
 }
 
-// Small squares at the upper right that explain what is no colour of the map.
+// Small squares at the upper right that explain the colours that are not on the colour bar.
 void PaintLegend(Canvas& canvas, const Figure& figure) {
   constexpr int kSquare = 18;
   double right = kFigureWidth - kSide;

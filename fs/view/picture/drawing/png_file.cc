@@ -22,7 +22,8 @@ namespace {
 using model::Result;
 using Bytes = std::vector<uint8_t>;
 
-// How the bytes of a row are written: as differences to what is at the left, above, or both.
+// How the bytes of a row are written: as differences from the bytes at the left, above, or
+// both.
 enum class RowFilter : uint8_t { kNone = 0, kSub = 1, kUp = 2, kPaeth = 4 };
 
 struct PngRows {
