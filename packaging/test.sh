@@ -30,8 +30,9 @@ parts=()
 # several readers, or changes under them.
 threads='^(mount[.](access|changes|load|users)$|cache_test|fs_threads_test)'
 # What mounts, and what the optimized executable has to show: that it bears faults, limits and load, and that
-# random stores are right. Everything else has run with the sanitizers.
-of_executable='^mount[.](faults|nth_fault|differential|waiting|limits|load|views|random|writer|tools|recipes|clocks|command_line|system|old_kernel)'
+# random stores are right; and schedules, whose scheduler takes the place of functions that sanitizers replace.
+# Everything else has run with the sanitizers.
+of_executable='^schedules_test|^mount[.](faults|nth_fault|differential|waiting|limits|load|views|random|writer|tools|recipes|clocks|command_line|system|old_kernel)'
 # What mounts waits more than it computes.
 waiting=$((4 * jobs))
 started=$SECONDS
@@ -198,7 +199,7 @@ timed "packages" install_packages
 use_ccache
 
 if [ "$sanitizers" = 1 ]; then
-  timed "release build" build release --target ndlfs ndlfs_faults ndlfs_nth_fault ndlfs_clock
+  timed "release build" build release --target ndlfs schedules_test ndlfs_faults ndlfs_nth_fault ndlfs_clock
   begin_tests_of_executable
   timed "asan build, beside tests of the executable" build asan
   timed "format" check_format

@@ -33,9 +33,10 @@ def same(found, wanted):
 
 
 def close(found, wanted):
-    """The same but for the order in which a factor and a summand are rounded."""
+    """The same but for the order in which a factor and a summand are rounded, both perhaps in single precision."""
     found, wanted = np.asarray(found, "f8"), np.asarray(wanted, "f8")
-    return found.shape == wanted.shape and np.allclose(found, wanted, rtol=1e-6, atol=1e-9, equal_nan=True)
+    most = np.max(np.abs(wanted), where=np.isfinite(wanted), initial=0)
+    return found.shape == wanted.shape and np.allclose(found, wanted, rtol=1e-6, atol=1e-9 + 5e-7 * most, equal_nan=True)
 
 
 def flat(value):

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -39,8 +40,17 @@ class MemorySource final : public backends::Source,
 
   void Put(std::string_view path, std::string_view text) {
     const std::scoped_lock lock(mutex_);
-    files_[std::string(path)] = {std::string(text), ++clock_};
+    ++clock_;
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const int64_t modified =
+        has_clock_ ? std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()
+                   : static_cast<int64_t>(clock_);
+    files_[std::string(path)] = {std::string(text), clock_, modified};
   }
+  // Files get their times from the clock of the system, from now on.
+  void UseClock() { has_clock_ = true; }
+  // Asked before each answer: the errno with which it fails; 0: it does not.
+  void set_fault(std::function<int()> fault) { fault_ = std::move(fault); }
   // All files below a directory of this machine, below `path`.
   void PutTree(const std::string& path, const std::filesystem::path& directory) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
@@ -82,6 +92,7 @@ class MemorySource final : public backends::Source,
   model::Result<std::optional<backends::FileStatus>> Stat(std::string_view path,
                                                           backends::Follow) const override {
     if (!path.empty()) NDLFS_RETURN_IF_ERROR(backends::CheckKey(path));
+    NDLFS_RETURN_IF_ERROR(Fault());
     const std::scoped_lock lock(mutex_);
     looks_.emplace_back(path);
     return StatLocked(path);
@@ -106,12 +117,13 @@ class MemorySource final : public backends::Source,
   struct File {
     std::string text;
     uint64_t version = 0;
+    int64_t modified_ns = 0;
   };
   using SourcePtr = std::shared_ptr<const MemorySource>;
 
   static backends::ValueInfo InfoOf(const File& file) {
     return {backends::Generation::OfTag(std::to_string(file.version)), file.text.size(),
-            static_cast<int64_t>(file.version)};
+            file.modified_ns};
   }
 
   class Listing final : public backends::DirectoryListing {
@@ -153,11 +165,13 @@ class MemorySource final : public backends::Source,
     model::Result<std::optional<backends::ValueInfo>> Stat(
         std::string_view key) const override {
       NDLFS_RETURN_IF_ERROR(CheckIsBelow(key));
+      NDLFS_RETURN_IF_ERROR(source_->Fault());
       return source_->InfoAt(PathOf(key));
     }
     model::Result<std::vector<backends::StoreEntry>> List(
         std::string_view prefix) const override {
       if (!prefix.empty()) NDLFS_RETURN_IF_ERROR(CheckIsBelow(prefix));
+      NDLFS_RETURN_IF_ERROR(source_->Fault());
       std::vector<backends::StoreEntry> entries;
       for (const auto& [name, is_directory] : source_->Names(PathOf(prefix))) {
         entries.push_back({name, is_directory});
@@ -220,6 +234,12 @@ class MemorySource final : public backends::Source,
     mutable std::optional<backends::ValueInfo> first_;
   };
 
+  model::Result<void> Fault() const {
+    const int error = fault_ ? fault_() : 0;
+    if (error == 0) return {};
+    return model::IoError(error, "a fault");
+  }
+
   std::optional<backends::ValueInfo> InfoAt(std::string_view path) const {
     const std::scoped_lock lock(mutex_);
     const auto file = files_.find(path);
@@ -230,6 +250,7 @@ class MemorySource final : public backends::Source,
   model::Result<std::optional<backends::ReadResult>> ReadAt(
       std::string_view path, const backends::ReadOptions& options,
       const backends::Reserve& reserve) const {
+    NDLFS_RETURN_IF_ERROR(Fault());
     const std::scoped_lock lock(mutex_);
     const auto file = files_.find(path);
     if (file == files_.end()) return std::nullopt;
@@ -285,6 +306,8 @@ class MemorySource final : public backends::Source,
   mutable std::vector<Read> reads_;
   mutable std::vector<std::string> looks_;
   bool looks_are_requests_ = false;
+  bool has_clock_ = false;
+  std::function<int()> fault_;
 };
 
 }  // namespace ndlfs::test

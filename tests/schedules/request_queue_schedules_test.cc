@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+//
+// Whatever the order: each request runs once at most, has an answer in the end, and nobody
+// waits for what never comes.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "fs/serve/request_queue.h"
+#include "tests/schedules/run_together.h"
+#include "tests/schedules/scheduler.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Clock = RequestQueue::Clock;
+
+class Request final : public QueuedRequest {
+ public:
+  Request(uid_t user, Lane lane, std::function<void()> work = {})
+      : QueuedRequest(user, lane, Clock::now()), work_(std::move(work)) {}
+
+  void Run() override {
+    EXPECT_FALSE(has_run_.exchange(true)) << "it ran twice";
+    test::SchedulePoint();
+    if (work_) work_();
+    if (!is_answered_.exchange(true)) answer = 0;
+  }
+  void Refuse(int error) override {
+    if (!is_answered_.exchange(true)) answer = error;
+  }
+  bool IsWanted() override { return is_wanted; }
+
+  bool has_run() const { return has_run_; }
+
+  std::atomic<int> answer{-1};
+  std::atomic<bool> is_wanted{true};
+
+ private:
+  const std::function<void()> work_;
+  std::atomic<bool> has_run_{false};
+  std::atomic<bool> is_answered_{false};
+};
+using RequestPtr = std::shared_ptr<Request>;
+
+void ExpectAnswers(const std::vector<RequestPtr>& requests) {
+  for (const RequestPtr& request : requests) {
+    EXPECT_NE(request->answer, -1) << "no answer";
+    EXPECT_TRUE(request->answer != 0 || request->has_run());
+  }
+}
+
+void ExpectAtRest(const RequestQueue& queue) {
+  const RequestQueue::Stats stats = queue.stats();
+  EXPECT_EQ(stats.waiting, 0u);
+  EXPECT_EQ(stats.running, 0u);
+  EXPECT_EQ(stats.abandoned, 0u);
+}
+
+// Requests of several users in all lanes, by three threads.
+void ServeMany(const RequestQueue::Options& options) {
+  std::vector<RequestPtr> requests;
+  for (const uid_t user : {1u, 2u, 1u}) {
+    for (const Lane lane : {Lane::kRead, Lane::kLook, Lane::kRead, Lane::kScan}) {
+      requests.push_back(std::make_shared<Request>(user, lane));
+    }
+  }
+  RequestQueue queue(options);
+  const auto bring = [&](size_t from) {
+    for (size_t i = from; i < from + 4; ++i) queue.Run(requests[i]);
+  };
+  test::RunTogether({[&] { bring(0); }, [&] { bring(4); }, [&] { bring(8); }});
+  queue.End();
+  ExpectAnswers(requests);
+  for (const RequestPtr& request : requests) {
+    EXPECT_TRUE(request->answer == 0 || request->answer == ENOTCONN) << request->answer;
+  }
+  ExpectAtRest(queue);
+}
+
+TEST(RequestQueueSchedulesTest, AnswersAll) {
+  test::ForRandomSchedules(300, [] { ServeMany({.reads_at_once = 1}); });
+  test::ForRandomSchedules(300, [] { ServeMany({.reads_at_once = 2, .shared = true}); });
+  test::ForRandomSchedules(
+      300, [] { ServeMany({.reads_at_once = 1, .only_on_own_threads = true}); });
+}
+
+TEST(RequestQueueSchedulesTest, AnswersAllInEverySmallSchedule) {
+  test::ForAllSchedules(2, 20'000, [] {
+    std::vector<RequestPtr> requests;
+    for (int i = 0; i < 2; ++i) requests.push_back(std::make_shared<Request>(1, Lane::kRead));
+    RequestQueue queue({.reads_at_once = 1});
+    test::RunTogether({[&] { queue.Run(requests[0]); }, [&] { queue.Run(requests[1]); }});
+    queue.End();
+    ExpectAnswers(requests);
+    ExpectAtRest(queue);
+  });
+}
+
+TEST(RequestQueueSchedulesTest, EndsWhileRequestsCome) {
+  test::ForRandomSchedules(500, [] {
+    std::vector<RequestPtr> requests;
+    for (int i = 0; i < 6; ++i) requests.push_back(std::make_shared<Request>(1, Lane::kRead));
+    RequestQueue queue({.reads_at_once = 1, .only_on_own_threads = true});
+    const auto bring = [&](size_t from) {
+      for (size_t i = from; i < from + 3; ++i) queue.Run(requests[i]);
+    };
+    test::RunTogether({[&] { bring(0); }, [&] { bring(3); }, [&] { queue.End(); }});
+    ExpectAnswers(requests);
+    ExpectAtRest(queue);
+  });
+}
+
+// One read hangs for an hour; the others are refused when their time has come, or run beside it
+// because it is stuck.
+TEST(RequestQueueSchedulesTest, NobodyWaitsLongerThanTheTimeout) {
+  test::ForRandomSchedules(300, [] {
+    std::vector<RequestPtr> requests;
+    requests.push_back(std::make_shared<Request>(
+        1, Lane::kRead, [] { std::this_thread::sleep_for(std::chrono::hours(1)); }));
+    for (int i = 0; i < 4; ++i) requests.push_back(std::make_shared<Request>(1, Lane::kRead));
+    RequestQueue queue({.reads_at_once = 1, .timeout = seconds(5)});
+    std::atomic<bool> is_served{false};
+    const auto tick = [&] {
+      for (int i = 0; i < 12 && !is_served; ++i) {
+        std::this_thread::sleep_for(seconds(1));
+        queue.Tick(Clock::now());
+      }
+      for (const RequestPtr& request : requests) EXPECT_NE(request->answer, -1) << "no answer";
+    };
+    test::RunTogether({[&] {
+                         for (const RequestPtr& request : requests) queue.Run(request);
+                         is_served = true;
+                       },
+                       [&] {
+                         for (size_t i = 1; i < 3; ++i) {
+                           queue.Run(std::make_shared<Request>(2, Lane::kRead));
+                         }
+                       },
+                       tick});
+    queue.End();
+    ExpectAtRest(queue);
+  });
+}
+
+TEST(RequestQueueSchedulesTest, InterruptedRequestsAreAnsweredOnce) {
+  test::ForRandomSchedules(500, [] {
+    std::vector<RequestPtr> requests;
+    for (int i = 0; i < 6; ++i) requests.push_back(std::make_shared<Request>(1, Lane::kRead));
+    RequestQueue queue({.reads_at_once = 1, .only_on_own_threads = true});
+    test::RunTogether({[&] {
+                         for (const RequestPtr& request : requests) queue.Run(request);
+                       },
+                       [&] {
+                         for (const RequestPtr& request : requests) {
+                           request->is_wanted = false;
+                           queue.NoteInterrupt(request.get());
+                           queue.Tick(Clock::now() + milliseconds(100));
+                         }
+                       }});
+    queue.End();
+    ExpectAnswers(requests);
+    ExpectAtRest(queue);
+  });
+}
+
+}  // namespace
+}  // namespace ndlfs::fs
