@@ -40,9 +40,9 @@ Result<void> CheckPieces(const std::vector<Piece>& pieces, uint64_t file_bytes) 
   return {};
 }
 
-class Source : public ArraySource {
+class FileSource : public ArraySource {
  public:
-  Source(OpenedFile file, ArrayInfo array, ArraySpec spec)
+  FileSource(OpenedFile file, ArrayInfo array, ArraySpec spec)
       : file_(std::move(file)), array_(std::move(array)), spec_(std::move(spec)) {}
   const ArraySpec& spec() const override { return spec_; }
 
@@ -63,9 +63,9 @@ class Source : public ArraySource {
 
 // Elements one after the other, in one piece or, if the array has grown, in several. They are
 // read in blocks that have nothing to do with those pieces.
-class PlainSource final : public Source {
+class PlainSource final : public FileSource {
  public:
-  using Source::Source;
+  using FileSource::FileSource;
 
   Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
     if (array_.chunks.empty()) return ChunkLocation::Absent();
@@ -112,9 +112,9 @@ class PlainSource final : public Source {
 };
 
 // The chunks of a grid, or one chunk that has all elements.
-class ChunkedSource final : public Source, public StoredChunks {
+class ChunkedSource final : public FileSource, public StoredChunks {
  public:
-  using Source::Source;
+  using FileSource::FileSource;
 
   Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
     uint64_t number = 0;

@@ -40,7 +40,7 @@ requires std::same_as<std::remove_const_t<T>, BlockRequest>
 void Fields(Archive& archive, T& v) { archive(v.kind, v.index, v.start, v.count, v.bytes); }
 
 template <typename T>
-concept Number = std::integral<T> || std::is_enum_v<T>;
+concept PlainNumber = std::integral<T> || std::is_enum_v<T>;
 
 class Writer {
  public:
@@ -51,7 +51,7 @@ class Writer {
   std::string Take() && { return std::move(out_); }
 
  private:
-  template <Number T>
+  template <PlainNumber T>
   void Put(T value) {
     out_.append(reinterpret_cast<const char*>(&value), sizeof(value));
   }
@@ -99,7 +99,7 @@ class Reader {
     Get(count);
     return count;
   }
-  template <Number T>
+  template <PlainNumber T>
   void Get(T& value) {
     value = T();
     const std::string_view bytes = Take(sizeof(value));

@@ -27,7 +27,7 @@ constexpr uint64_t kMostBytes = uint64_t{256} << 20;
 // Offsets have 31 bits.
 constexpr uint64_t kMostFileBytes = (uint64_t{1} << 31) - 1;
 constexpr uint32_t kNothing = 0xffffffff;
-constexpr uint16_t kNullTag = 1, kSpecial = 0x4000;
+constexpr uint16_t kNullTag = 1, kSpecialBit = 0x4000;
 
 uint64_t Big(ConstByteSpan bytes) {
   uint64_t value = 0;
@@ -41,7 +41,7 @@ uint64_t Big(ConstByteSpan bytes) {
 uint64_t MostOf(uint16_t tag) {
   constexpr uint64_t kFew = 4096;
   // With this bit, an element is described by others; the description is short.
-  if ((tag & kSpecial) != 0) return uint64_t{1} << 20;
+  if ((tag & kSpecialBit) != 0) return uint64_t{1} << 20;
   switch (tag) {
     case 702:  // a data set
     case 61:   // a chunk

@@ -12,7 +12,7 @@ namespace ndlfs::backends::hdf4 {
 namespace {
 
 constexpr size_t kMostGrids = 1000;
-constexpr int kMostDepth = 64;
+constexpr int kMostNested = 64;
 
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kBlanks(" \t\r\n\0", 5);
@@ -129,7 +129,7 @@ std::vector<EosGrid> ReadGrids(std::string_view text) {
   int depth = 0;
   while (const auto entry = TakeEntry(text)) {
     if (entry->key == "GROUP" || entry->key == "OBJECT") {
-      if (++depth > kMostDepth) break;
+      if (++depth > kMostNested) break;
       if (depth == 1) is_in_grids = entry->value == "GridStructure";
       if (depth == kGridDepth) grid = EosGrid();
     } else if (entry->key == "END_GROUP" || entry->key == "END_OBJECT") {
