@@ -20,7 +20,7 @@ Result<Bytes> LibraryReader::Read(const BlockRequest& block,
                                   const std::vector<Piece>& pieces) const {
   const model::MutexLock lock(mutex_);
   auto added = skeleton_.Add(*store_, pieces);
-  auto elements = added ? AskForElements(skeleton_, block)
+  auto elements = added ? asker_.Ask(skeleton_, block)
                         : Result<Bytes>(model::Propagate(std::move(added).error()));
   skeleton_.Remove(pieces);
   return elements;
@@ -213,6 +213,9 @@ Result<std::shared_ptr<const ArraySource>> MakeArraySource(const OpenedFile& fil
   const auto stored = TypeOf(array.number_type);
   if (!stored) return model::Unsupported("numbers of type {}", array.number_type);
   if (!array.problem.empty()) return model::Unsupported("{}", model::OneLine(array.problem));
+  if (array.coding == ArrayInfo::Coding::kByLibrary && file.library == nullptr) {
+    return model::Internal("nobody to decode it");
+  }
   const bool is_regular = array.chunk.empty() || array.chunk.size() == array.shape.size();
   if (!is_regular || (array.chunk.empty() && array.chunks.size() > 1)) {
     return model::Corrupt("chunks of {} dimensions", array.chunk.size());

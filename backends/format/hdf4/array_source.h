@@ -7,6 +7,7 @@
 
 #include "backends/format/array_source.h"
 #include "backends/format/hdf4/description.h"
+#include "backends/format/hdf4/helper.h"
 #include "backends/format/hdf4/skeleton.h"
 #include "backends/store/store.h"
 #include "model/error.h"
@@ -26,8 +27,9 @@ class LibraryReader {
 
  private:
   const std::shared_ptr<const Store> store_;
-  mutable model::Mutex mutex_;
   const Skeleton skeleton_;
+  mutable model::Mutex mutex_;
+  mutable ElementAsker asker_ GUARDED_BY(mutex_);
 };
 
 // The file of an array.

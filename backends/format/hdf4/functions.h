@@ -13,6 +13,7 @@ namespace ndlfs::backends::hdf4 {
 // Name, result, arguments; as in mfhdf.h, hproto.h, vproto.h and mfgr.h.
 #define NDLFS_HDF4_FUNCTIONS(F)                                                               \
   F(SDstart, int32_t, (const char*, int32_t))                                                 \
+  F(SDend, int, (int32_t))                                                                    \
   F(SDfileinfo, int, (int32_t, int32_t*, int32_t*))                                           \
   F(SDselect, int32_t, (int32_t, int32_t))                                                    \
   F(SDendaccess, int, (int32_t))                                                              \
@@ -30,6 +31,7 @@ namespace ndlfs::backends::hdf4 {
   F(SDgetexternalinfo, int, (int32_t, unsigned, char*, int32_t*, int32_t*))                   \
   F(SDreaddata, int, (int32_t, int32_t*, int32_t*, int32_t*, void*))                          \
   F(Hopen, int32_t, (const char*, int, int16_t))                                              \
+  F(Hclose, int, (int32_t))                                                                   \
   F(Hfind, int, (int32_t, uint16_t, uint16_t, uint16_t*, uint16_t*, int32_t*, int32_t*, int)) \
   F(Hlength, int32_t, (int32_t, uint16_t, uint16_t))                                          \
   F(Hgetelement, int32_t, (int32_t, uint16_t, uint16_t, uint8_t*))                            \
@@ -59,6 +61,7 @@ namespace ndlfs::backends::hdf4 {
   F(VSsizeof, int32_t, (int32_t, char*))                                                      \
   F(VSread, int32_t, (int32_t, uint8_t*, int32_t, int32_t))                                   \
   F(GRstart, int32_t, (int32_t))                                                              \
+  F(GRend, int, (int32_t))                                                                    \
   F(GRfileinfo, int, (int32_t, int32_t*, int32_t*))                                           \
   F(GRselect, int32_t, (int32_t, int32_t))                                                    \
   F(GRendaccess, int, (int32_t))                                                              \

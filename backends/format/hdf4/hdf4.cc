@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,7 +120,8 @@ class Hdf4 final : public Format {
     if (!ProbeContent(magic->span())) {
       return model::Corrupt("{}: it does not begin as a file of HDF4", where);
     }
-    NDLFS_TRY(auto skeleton, hdf4::Skeleton::Make(*store), where);
+    std::optional<MetadataTurn> turn;
+    NDLFS_TRY(auto skeleton, hdf4::Skeleton::Make(*store, turn), where);
     NDLFS_TRY(auto info, hdf4::AskForDescription(skeleton), where);
     uint64_t held = HeldBytes(info);
     hdf4::OpenedFile file{store, skeleton.info(), nullptr};

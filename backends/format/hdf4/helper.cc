@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -19,8 +22,10 @@
 #include "backends/format/hdf4/messages.h"
 #include "backends/helper/message_socket.h"
 #include "backends/helper/spawn.h"
+#include "backends/store/caller.h"
 #include "backends/store/cancellation.h"
 #include "model/mutex.h"
+#include "model/sanitizers.h"
 
 namespace ndlfs::backends {
 namespace hdf4 {
@@ -28,8 +33,9 @@ namespace {
 
 using model::Result;
 
-constexpr std::chrono::seconds kPatience{60};
-constexpr uint64_t kMostDescription = uint64_t{256} << 20;
+// Memory of a process without elements: the program and its libraries take half of it.
+constexpr uint64_t kMemory = uint64_t{768} << 20;
+constexpr uint64_t kMostDescription = uint64_t{128} << 20;
 
 struct Command {
   model::Mutex mutex;
@@ -73,70 +79,44 @@ class Endless {
 
 model::Failure ComesToNoEnd() { return model::Corrupt("libhdf4 comes to no end with it"); }
 
-// Why a process has ended without an answer.
-model::Failure HasCrashed(int pid, const Generation& version) {
-  constexpr auto kTimeToEnd = std::chrono::milliseconds(500);
-  const auto until = std::chrono::steady_clock::now() + kTimeToEnd;
-  int status = 0;
-  for (;;) {
-    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
-    if (ended == pid) break;
-    const bool is_late = std::chrono::steady_clock::now() >= until;
-    if ((ended < 0 && errno != EINTR) || is_late) {
-      helper::KillHelper(pid);
-      return model::Corrupt("libhdf4 crashes over it (its process broke the rules)");
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    if (signal == SIGXCPU) {
-      Endless::Add(version);
-      return ComesToNoEnd();
-    }
-    // Others may send this one, as the system does when memory is short.
-    if (signal == SIGKILL || signal == SIGTERM) {
-      return model::IoError(
-          EIO, fmt::format("the process of libhdf4 was killed by signal {}", signal));
-    }
-    return model::Corrupt("libhdf4 crashes over it (signal {})", signal);
-  }
-  return model::Corrupt("libhdf4 crashes over it (exit status {})", WEXITSTATUS(status));
+// Processor time that an answer may take, and how long one waits for it by the clock.
+constexpr rlim_t kProcessorSeconds = 4;
+constexpr std::chrono::seconds kPatience{60};
+
+double ProcessorTimeOf(int pid) {
+  clockid_t clock;
+  timespec used = {};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
-// The bytes of an answer of at most `most` bytes.
-Result<std::vector<std::byte>> AskProcess(const Skeleton& skeleton, const std::string& question,
-                                          uint64_t most) {
-  const auto command = CurrentCommand();
-  if (command.empty()) return model::Unsupported("HDF4 is read by the program ndlfs only");
-  if (Endless::Has(skeleton.info().generation)) return ComesToNoEnd();
-  NDLFS_TRY(const UniqueFd file, skeleton.OpenToRead());
-  NDLFS_TRY(auto sockets, helper::MakeSocketPair());
-  const int descriptors[] = {sockets.theirs.get(), file.get()};
-  NDLFS_TRY(const int pid, helper::SpawnHelper(command, descriptors));
-  sockets.theirs = UniqueFd();  // or its end would not be seen
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  bool is_late = false;
-  const auto go_on = [&] {
-    is_late = std::chrono::steady_clock::now() >= until;
-    return !is_late && CancellationScope::CheckWithinChunk().has_value();
-  };
-  const auto limit = [&](helper::MessageKind) { return most; };
-  const int socket = sockets.ours.get();
-  helper::Message answer;
-  auto done =
-      helper::SendMessage(socket, helper::MessageKind::kQuestion, AsBytes(question), go_on);
-  if (done == helper::Exchange::kDone) {
-    done = helper::ReceiveMessage(socket, answer, limit, go_on);
+// For the next question.
+void Limit(int pid, uint64_t memory) {
+  const auto used = static_cast<rlim_t>(ProcessorTimeOf(pid));
+  const rlimit time{used + kProcessorSeconds, RLIM_INFINITY};
+  ::prlimit(pid, RLIMIT_CPU, &time, nullptr);
+  // Sanitizers need their address space.
+  if (model::kIsSanitized) return;
+  const rlimit space{memory, RLIM_INFINITY};
+  ::prlimit(pid, RLIMIT_AS, &space, nullptr);
+}
+
+// The status of a process that has ended, or is about to; nullopt if it goes on.
+std::optional<int> StatusOfEnd(int pid) {
+  constexpr auto kTimeToEnd = std::chrono::milliseconds(500);
+  const auto until = std::chrono::steady_clock::now() + kTimeToEnd;
+  for (;;) {
+    int status = 0;
+    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+    if (ended == pid) return status;
+    const bool is_late = std::chrono::steady_clock::now() >= until;
+    if ((ended < 0 && errno != EINTR) || is_late) return std::nullopt;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  if (done == helper::Exchange::kClosed ||
-      (done == helper::Exchange::kDone && answer.bytes.empty())) {
-    return HasCrashed(pid, skeleton.info().generation);
-  }
-  helper::KillHelper(pid);
-  if (done == helper::Exchange::kDone) return std::move(answer.bytes);
-  NDLFS_RETURN_IF_ERROR(CancellationScope::CheckWithinChunk());
-  return model::IoError(ETIMEDOUT, "the process of libhdf4 did nothing");
+}
+
+model::Failure BreaksTheRules() {
+  return model::Corrupt("libhdf4 crashes over it (its process broke the rules)");
 }
 
 // What follows the first byte of the answer.
@@ -155,29 +135,124 @@ Result<std::string_view> Payload(std::string_view answer) {
           "HDF4 needs a kernel with Landlock (Linux 5.13): without it, libhdf4 could not be "
           "kept from other files");
   }
-  return model::Corrupt("libhdf4 crashes over it (its process broke the rules)");
+  return BreaksTheRules();
 }
 
 }  // namespace
 
+Result<Process> Process::Start(const Skeleton& skeleton) {
+  const auto command = CurrentCommand();
+  if (command.empty()) return model::Unsupported("HDF4 is read by the program ndlfs only");
+  NDLFS_TRY(const UniqueFd file, skeleton.OpenToRead());
+  NDLFS_TRY(auto sockets, helper::MakeSocketPair());
+  const int descriptors[] = {sockets.theirs.get(), file.get()};
+  NDLFS_TRY(const int pid, helper::SpawnHelper(command, descriptors));
+  return Process(pid, std::move(sockets.ours));
+}
+
+Process& Process::operator=(Process&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(socket_, other.socket_);
+  return *this;
+}
+
+Process::~Process() { Stop(); }
+
+void Process::Stop() {
+  if (pid_ >= 0) helper::KillHelper(std::exchange(pid_, -1));
+}
+
+Result<std::vector<std::byte>> Process::Ask(const std::string& question, const Limits& limits,
+                                            const Generation& version) {
+  if (Endless::Has(version)) return ComesToNoEnd();
+  Limit(pid_, limits.memory);
+  const double used_before = ProcessorTimeOf(pid_);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto go_on = [&] {
+    return std::chrono::steady_clock::now() < until &&
+           CancellationScope::CheckWithinChunk().has_value();
+  };
+  const auto limit = [&](helper::MessageKind) { return limits.bytes; };
+  const int socket = socket_.get();
+  helper::Message answer;
+  auto done =
+      helper::SendMessage(socket, helper::MessageKind::kQuestion, AsBytes(question), go_on);
+  if (done == helper::Exchange::kDone) {
+    done = helper::ReceiveMessage(socket, answer, limit, go_on);
+  }
+  if (done == helper::Exchange::kDone && !answer.bytes.empty()) return std::move(answer.bytes);
+  if (done != helper::Exchange::kGivenUp) return HasCrashed(version);
+  // On a busy machine it may be given up before its own limit ends it.
+  constexpr double kMuch = kProcessorSeconds / 2;
+  if (ProcessorTimeOf(pid_) - used_before > kMuch) Endless::Add(version);
+  Stop();
+  NDLFS_RETURN_IF_ERROR(CancellationScope::CheckWithinChunk());
+  return model::IoError(ETIMEDOUT, "the process of libhdf4 did nothing");
+}
+
+// It has ended without an answer.
+model::Failure Process::HasCrashed(const Generation& version) {
+  const auto status = StatusOfEnd(pid_);
+  if (!status) {
+    Stop();
+    return BreaksTheRules();
+  }
+  pid_ = -1;
+  if (!WIFSIGNALED(*status)) {
+    return model::Corrupt("libhdf4 crashes over it (exit status {})", WEXITSTATUS(*status));
+  }
+  const int signal = WTERMSIG(*status);
+  if (signal == SIGXCPU) {
+    Endless::Add(version);
+    return ComesToNoEnd();
+  }
+  // Others may send these, as the system does when memory is short.
+  if (signal == SIGKILL || signal == SIGTERM) {
+    return model::IoError(EIO, fmt::format("the process of libhdf4 was killed by signal {}; "
+                                           "the next look tries again",
+                                           signal));
+  }
+  return model::Corrupt("libhdf4 crashes over it (signal {})", signal);
+}
+
 Result<FileInfo> AskForDescription(const Skeleton& skeleton) {
+  NDLFS_TRY(Process process, Process::Start(skeleton));
   NDLFS_TRY(const auto answer,
-            AskProcess(skeleton, EncodeQuestion(std::nullopt), kMostDescription));
+            process.Ask(EncodeQuestion(std::nullopt), {kMostDescription, kMemory},
+                        skeleton.info().generation));
   NDLFS_TRY(const std::string_view payload, Payload(AsText(answer)));
   auto file = DecodeFileInfo(payload);
-  if (!file) return model::Corrupt("libhdf4 crashes over it (its process broke the rules)");
+  if (!file) return BreaksTheRules();
   return *std::move(file);
 }
 
-Result<Bytes> AskForElements(const Skeleton& skeleton, const BlockRequest& block) {
+Result<Bytes> ElementAsker::Ask(const Skeleton& skeleton, const BlockRequest& block) {
   constexpr uint64_t kText = 4096;
-  NDLFS_TRY(const auto answer,
-            AskProcess(skeleton, EncodeQuestion(block), std::max(block.bytes + 1, kText)));
-  NDLFS_TRY(const std::string_view payload, Payload(AsText(answer)));
-  if (payload.size() != block.bytes) {
-    return model::Corrupt("libhdf4 decodes {} bytes of {}", payload.size(), block.bytes);
+  const std::string question = EncodeQuestion(block);
+  for (;;) {
+    // A process that a file has taken over could tell one caller what it has read for another.
+    if (caller_ != CallerScope::CurrentId()) process_.reset();
+    caller_ = CallerScope::CurrentId();
+    const bool is_new = !process_;
+    if (is_new) {
+      NDLFS_TRY(process_, Process::Start(skeleton));
+    }
+    auto answer =
+        process_->Ask(question, {std::max(block.bytes + 1, kText), kMemory + 4 * block.bytes},
+                      skeleton.info().generation);
+    if (!answer) {
+      process_.reset();
+      // It may have ended because nothing was asked, or have been harmed by another block.
+      const bool may_retry = !is_new && answer.error().code() == model::ErrorCode::kCorrupt;
+      if (may_retry) continue;
+      return model::Propagate(std::move(answer).error());
+    }
+    NDLFS_TRY(const std::string_view payload, Payload(AsText(*answer)));
+    if (payload.size() != block.bytes) {
+      return model::Corrupt("libhdf4 decodes {} bytes of {}", payload.size(), block.bytes);
+    }
+    return Bytes::Copy(AsBytes(payload));
   }
-  return Bytes::Copy(AsBytes(payload));
 }
 
 }  // namespace hdf4

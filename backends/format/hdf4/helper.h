@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// Asks libhdf4, in a process of its own for each question. A file can make the library crash,
-// come to no end or take any memory; that is an error of this question, and the next one has a
-// new process.
+// Asks libhdf4, in a process that has one file. The file can make the library crash, come to no
+// end or take any memory; that is an error of this question, and the next one has a new
+// process.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "backends/base/unique_fd.h"
 #include "backends/format/hdf4/description.h"
 #include "backends/format/hdf4/skeleton.h"
 #include "model/error.h"
@@ -19,7 +26,49 @@ inline constexpr int kHelperFile = 4;
 // kUnsupported if there is no library, or if the kernel cannot keep it from other files;
 // kCorrupt for what the library says, and if it crashes.
 model::Result<FileInfo> AskForDescription(const Skeleton& skeleton);
-// The elements in C order, little-endian. The skeleton has what the library needs to read them.
-model::Result<Bytes> AskForElements(const Skeleton& skeleton, const BlockRequest& block);
+
+// A process that has one file. It ends with this object.
+class Process {
+ public:
+  static model::Result<Process> Start(const Skeleton& skeleton);
+  Process(Process&& other) noexcept
+      : pid_(std::exchange(other.pid_, -1)), socket_(std::move(other.socket_)) {}
+  Process& operator=(Process&& other) noexcept;
+  ~Process();
+
+  // What an answer may take.
+  struct Limits {
+    uint64_t bytes = 0;   // of the answer itself
+    uint64_t memory = 0;  // of the process
+  };
+  // The bytes of an answer; not empty. After an error there is no process any more. `version`
+  // is that of the file.
+  model::Result<std::vector<std::byte>> Ask(const std::string& question, const Limits& limits,
+                                            const Generation& version);
+
+ private:
+  Process(int pid, UniqueFd socket) : pid_(pid), socket_(std::move(socket)) {}
+  model::Failure HasCrashed(const Generation& version);
+  void Stop();
+
+  int pid_;
+  UniqueFd socket_;
+};
+
+// How long a process waits for the next question.
+inline constexpr std::chrono::seconds kIdle{2};
+
+// Asks for elements of one file, in a process that stays for some time, as the next question
+// often follows. Not thread-safe.
+class ElementAsker {
+ public:
+  // The elements in C order, little-endian. The skeleton has what the library needs to read
+  // them.
+  model::Result<Bytes> Ask(const Skeleton& skeleton, const BlockRequest& block);
+
+ private:
+  std::optional<Process> process_;
+  uint64_t caller_ = 0;  // for whom it has worked
+};
 
 }  // namespace ndlfs::backends::hdf4

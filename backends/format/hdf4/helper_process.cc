@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The process in which libhdf4 runs: it answers one question about one file.
+// The process in which libhdf4 runs: it answers questions about one file.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <new>
 #include <optional>
 #include <string>
@@ -46,26 +47,45 @@ std::string AnswerTo(const Functions& library, const std::optional<BlockRequest>
   }
 }
 
-std::string Respond(std::string_view text) {
-  const auto question = DecodeQuestion(text);
-  if (!question) return Only(Answer::kRefused) + "an unknown question";
-  const auto library = LoadFunctions();
-  if (!library) return Only(Answer::kNoLibrary);
-  // The only name that a file has here.
-  const std::string path = fmt::format("/proc/self/fd/{}", kHelperFile);
-  if (!helper::EnterSandbox({{path}})) return Only(Answer::kNoSandbox);
-  return AnswerTo(*library, *question, path);
+// The parent sets the limits of memory and processor time for each question.
+void ForbidCoreDumps() {
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
 }
 
-// Enough for any sensible file. The elements are in memory several times.
-void SetLimits(uint64_t elements) {
-  constexpr rlim_t kSeconds = 10;
-  const rlim_t bytes = (rlim_t{1} << 30) + 4 * elements;
-  const rlimit memory{bytes, bytes}, time{kSeconds, kSeconds + 5}, none{0, 0};
-  // Sanitizers need their address space.
-  if (!model::kIsSanitized) ::setrlimit(RLIMIT_AS, &memory);
-  ::setrlimit(RLIMIT_CPU, &time);
-  ::setrlimit(RLIMIT_CORE, &none);
+// Waits for the next question; false if there is none for some time.
+bool Receive(helper::Message& question) {
+  constexpr uint64_t kMostQuestion = 4096;
+  const auto limit = [](helper::MessageKind) { return kMostQuestion; };
+  const auto until = std::chrono::steady_clock::now() + kIdle;
+  const auto go_on = [&] { return std::chrono::steady_clock::now() < until; };
+  return helper::ReceiveMessage(helper::kHelperSocket, question, limit, go_on) ==
+         helper::Exchange::kDone;
+}
+
+bool Send(const std::string& answer) {
+  return helper::SendMessage(helper::kHelperSocket, helper::MessageKind::kAnswer,
+                             AsBytes(answer)) == helper::Exchange::kDone;
+}
+
+void AnswerQuestions() {
+  helper::Message question;
+  const auto library = LoadFunctions();
+  // The only name that a file has here.
+  const std::string path = fmt::format("/proc/self/fd/{}", kHelperFile);
+  const bool is_safe = library && helper::EnterSandbox({{path}});
+  while (Receive(question)) {
+    const auto decoded = DecodeQuestion(AsText(question.bytes));
+    std::string answer = Only(Answer::kRefused) + "an unknown question";
+    if (!library) {
+      answer = Only(Answer::kNoLibrary);
+    } else if (!is_safe) {
+      answer = Only(Answer::kNoSandbox);
+    } else if (decoded) {
+      answer = AnswerTo(*library, *decoded, path);
+    }
+    if (!Send(answer)) return;
+  }
 }
 
 }  // namespace
@@ -79,16 +99,10 @@ int RunHdf4Helper() {
     if (fd != STDERR_FILENO || !model::kIsSanitized) ::dup2(nothing, fd);
   }
   if (nothing > hdf4::kHelperFile) ::close(nothing);
-  constexpr uint64_t kMostQuestion = 4096;
-  const auto limit = [](helper::MessageKind) { return kMostQuestion; };
-  helper::Message question;
-  const auto received = helper::ReceiveMessage(helper::kHelperSocket, question, limit);
-  if (received != helper::Exchange::kDone) return 1;
-  const auto decoded = hdf4::DecodeQuestion(AsText(question.bytes));
-  const bool has_block = decoded && *decoded;
-  hdf4::SetLimits(has_block ? (*decoded)->bytes : 0);
-  const std::string answer = hdf4::Respond(AsText(question.bytes));
-  helper::SendMessage(helper::kHelperSocket, helper::MessageKind::kAnswer, AsBytes(answer));
+  hdf4::ForbidCoreDumps();
+  // Or it would wait for ever.
+  helper::SetTick(helper::kHelperSocket);
+  hdf4::AnswerQuestions();
   // What libraries and sanitizers do at the end of a process, the sandbox forbids.
   ::_exit(0);
 }

@@ -499,12 +499,31 @@ class Describer {
   FileInfo info_;
 };
 
+// Files are closed after each question: others of their bytes are there at the next one, and
+// the C library would not look at them again.
+class OpenIds {
+ public:
+  explicit OpenIds(const Functions& lib) : lib_(lib) {}
+  OpenIds(const OpenIds&) = delete;
+  OpenIds& operator=(const OpenIds&) = delete;
+  ~OpenIds() {
+    if (sets >= 0) lib_.SDend(sets);
+    if (images >= 0) lib_.GRend(images);
+    if (file >= 0) lib_.Hclose(file);
+  }
+  int32_t sets = -1, images = -1, file = -1;
+
+ private:
+  const Functions& lib_;
+};
+
 Result<std::string> ReadSet(const Functions& lib, const std::string& path,
                             const BlockRequest& block, std::string elements) {
   std::vector<int32_t> start(block.start.begin(), block.start.end());
   std::vector<int32_t> count(block.count.begin(), block.count.end());
-  const int32_t file = lib.SDstart(path.c_str(), kRead);
-  const int32_t set = file < 0 ? file : lib.SDselect(file, block.index);
+  OpenIds ids(lib);
+  ids.sets = lib.SDstart(path.c_str(), kRead);
+  const int32_t set = ids.sets < 0 ? ids.sets : lib.SDselect(ids.sets, block.index);
   // The library reads as many numbers as the set has dimensions.
   std::array<int32_t, kMostRank> extents = {};
   std::vector<char> name(kNameBytes);
@@ -516,17 +535,18 @@ Result<std::string> ReadSet(const Functions& lib, const std::string& path,
       CheckedProduct(block.count, element->size()) != block.bytes) {
     return model::Corrupt("the data set is not what it was");
   }
-  if (lib.SDreaddata(set, start.data(), nullptr, count.data(), elements.data()) < 0) {
-    return model::Corrupt("libhdf4 cannot decode it");
-  }
+  const int done = lib.SDreaddata(set, start.data(), nullptr, count.data(), elements.data());
+  lib.SDendaccess(set);
+  if (done < 0) return model::Corrupt("libhdf4 cannot decode it");
   return elements;
 }
 
 Result<std::string> ReadImage(const Functions& lib, const std::string& path,
                               const BlockRequest& block, std::string elements) {
-  const int32_t file = lib.Hopen(path.c_str(), kRead, 0);
-  const int32_t images = file < 0 ? file : lib.GRstart(file);
-  const int32_t image = images < 0 ? images : lib.GRselect(images, block.index);
+  OpenIds ids(lib);
+  ids.file = lib.Hopen(path.c_str(), kRead, 0);
+  ids.images = ids.file < 0 ? ids.file : lib.GRstart(ids.file);
+  const int32_t image = ids.images < 0 ? ids.images : lib.GRselect(ids.images, block.index);
   std::vector<char> name(kNameBytes);
   int32_t components = 0, type = 0, interlace = 0, attributes = 0;
   std::array<int32_t, 2> extents = {};
@@ -544,10 +564,10 @@ Result<std::string> ReadImage(const Functions& lib, const std::string& path,
                      static_cast<int32_t>(block.start[0])};
   int32_t count[] = {static_cast<int32_t>(block.count[1]),
                      static_cast<int32_t>(block.count[0])};
-  if (lib.GRreqimageil(image, kPixelInterlace) < 0 ||
-      lib.GRreadimage(image, start, nullptr, count, elements.data()) < 0) {
-    return model::Corrupt("libhdf4 cannot decode it");
-  }
+  const bool is_read = lib.GRreqimageil(image, kPixelInterlace) >= 0 &&
+                       lib.GRreadimage(image, start, nullptr, count, elements.data()) >= 0;
+  lib.GRendaccess(image);
+  if (!is_read) return model::Corrupt("libhdf4 cannot decode it");
   return elements;
 }
 

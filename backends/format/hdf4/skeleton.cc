@@ -22,7 +22,7 @@ using model::Result;
 constexpr uint64_t kMagicBytes = 4;
 constexpr uint64_t kBlockHead = 6;    // entries, and the place of the next block
 constexpr uint64_t kEntryBytes = 12;  // tag, reference, offset, length
-constexpr uint64_t kMostElements = 4'000'000;
+constexpr uint64_t kMostElements = 1'000'000;
 constexpr uint64_t kMostBytes = uint64_t{256} << 20;
 // Offsets have 31 bits.
 constexpr uint64_t kMostFileBytes = (uint64_t{1} << 31) - 1;
@@ -159,7 +159,7 @@ Result<void> Skeleton::Copy(const Store& store, uint64_t offset, uint64_t bytes)
   return {};
 }
 
-Result<Skeleton> Skeleton::Make(const Store& store) {
+Result<Skeleton> Skeleton::Make(const Store& store, std::optional<MetadataTurn>& turn) {
   Skeleton made;
   NDLFS_TRY(const auto info, store.Stat(""));
   if (!info) return model::NotFound("the file is gone");
@@ -180,6 +180,8 @@ Result<Skeleton> Skeleton::Make(const Store& store) {
     return model::Limit("{} MiB of descriptions and tables; up to {} MiB are read",
                         made.bytes_ >> 20, kMostBytes >> 20);
   }
+  constexpr uint64_t kTimes = 3;
+  NDLFS_TRY(turn, MetadataTurn::Take(kTimes * made.bytes_));
   made.memory_ = UniqueFd(::memfd_create("ndlfs-hdf4", MFD_CLOEXEC));
   if (!made.memory_ || ::ftruncate(made.memory_.get(), static_cast<off_t>(info->size)) != 0) {
     return model::IoError(errno, "memory for a file of HDF4");

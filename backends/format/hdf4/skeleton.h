@@ -6,11 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "backends/base/unique_fd.h"
 #include "backends/format/hdf4/description.h"
+#include "backends/store/metadata_turn.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
@@ -19,8 +20,9 @@ namespace ndlfs::backends::hdf4 {
 class Skeleton {
  public:
   // Copies the parts of the only value of `store`. kCorrupt if its list of parts makes no
-  // sense; kLimit if they are more than 256 MiB.
-  static model::Result<Skeleton> Make(const Store& store);
+  // sense; kLimit if they are more than 256 MiB. Takes `turn` before it copies, for what the
+  // library says about these parts, too.
+  static model::Result<Skeleton> Make(const Store& store, std::optional<MetadataTurn>& turn);
 
   // What a process may read, and cannot change.
   model::Result<UniqueFd> OpenToRead() const;
