@@ -54,9 +54,9 @@ struct Union {
 };
 
 bool IsInternalClass(std::string_view name) {
-  constexpr std::string_view kClasses[] = {"Var0.0",    "Dim0.0",    "UDim0.0", "CDF0.0",
-                                           "Attr0.0",   "DimVal0.0", "RIG0.0",  "RI0.0",
-                                           "RIATTR0.0", "_HDF_",     "DimVal0"};
+  constexpr std::string_view kClasses[] = {"Var0.0",    "Dim0.0",  "UDim0.0",  "CDF0.0",
+                                           "Attr0.0",   "DimVal0", "RIG0.0",   "RI0.0",
+                                           "RIATTR0.0", "SDSVar",  "CoordVar", "_HDF_"};
   return std::ranges::any_of(kClasses,
                              [&](std::string_view begin) { return name.starts_with(begin); });
 }
