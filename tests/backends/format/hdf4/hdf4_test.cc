@@ -145,21 +145,6 @@ TEST_F(Hdf4Test, OffsetOfCalibrationBecomesThatOfCf) {
   EXPECT_THAT(node->notes, ElementsAre(HasSubstr("subtracted before scaling")));
 }
 
-TEST_F(Hdf4Test, OffsetOfFileThatKeepsToCfStaysAsItIs) {
-  std::string bytes = Golden("types.hdf");
-  // The text attribute of the file, and its value.
-  const size_t name = bytes.find("title");
-  ASSERT_NE(name, bytes.npos);
-  const size_t value = bytes.find(std::string("types\0", 6));
-  ASSERT_NE(value, bytes.npos);
-  bytes.replace(value, 5, "CF-1.");
-  for (size_t at = name; at != bytes.npos; at = bytes.find("title", at)) {
-    bytes.replace(at, 5, "xxxxx");
-  }
-  Open(bytes);
-  EXPECT_EQ(model::NumberOf(Load("/packed")->attributes(), "add_offset"), 5);
-}
-
 TEST_F(Hdf4Test, ChunksOfEveryCoding) {
   Open(Golden("chunks.hdf"));
   const std::string all = Counted<int32_t>(35, 3);
