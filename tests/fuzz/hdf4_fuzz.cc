@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)hdf4::DecodeQuestion(input).has_value();
   auto file = hdf4::DecodeFileInfo(input);
   if (!file) return 0;
-  const auto objects = hdf4::MakeObjects({store, *info, nullptr}, *std::move(file),
+  const auto objects = hdf4::MakeObjects({store, *info, nullptr, nullptr}, *std::move(file),
                                          {.max_chunk_size = uint64_t{1} << 20});
   for (const auto& [path, node] : objects.nodes) {
     if (node->source) fuzz::HierarchyReader::ReadChunks(*node->source);

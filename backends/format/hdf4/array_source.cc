@@ -116,7 +116,8 @@ class ChunkedSource final : public FileSource, public StoredChunks {
  public:
   using FileSource::FileSource;
 
-  Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
+  Result<ChunkLocation> Locate(std::span<const uint64_t> index,
+                               IndexCache& indexes) const override {
     uint64_t number = 0;
     for (size_t d = 0; d < index.size(); ++d) {
       number = number * spec_.grid.counts()[d] + index[d];
@@ -126,8 +127,11 @@ class ChunkedSource final : public FileSource, public StoredChunks {
     if (found == array_.chunks.end() || found->number != number) {
       return ChunkLocation::Absent();
     }
-    if (array_.coding == ArrayInfo::Coding::kByLibrary) return Generated(*found, index);
-    return At(found->pieces);
+    NDLFS_TRY(const auto pieces, PiecesOf(*found, indexes));
+    if (array_.coding == ArrayInfo::Coding::kByLibrary) {
+      return Generated(*found, pieces, index);
+    }
+    return At(pieces);
   }
 
   Result<std::optional<std::vector<uint64_t>>> ListChunks(size_t most) const override {
@@ -138,9 +142,28 @@ class ChunkedSource final : public FileSource, public StoredChunks {
   }
 
  private:
-  Result<ChunkLocation> Generated(const StoredChunk& chunk,
+  Result<std::vector<Piece>> PiecesOf(const StoredChunk& chunk, IndexCache& indexes) const {
+    if (chunk.header.bytes == 0) return chunk.pieces;
+    NDLFS_RETURN_IF_ERROR(CheckPieces({chunk.header}, file_.info.size));
+    if (file_.compressed == nullptr) return model::Internal("no list of compressed bytes");
+    const auto load = [&]() -> Result<Bytes> {
+      ReadOptions options;
+      options.range = {chunk.header.offset, std::min(chunk.header.bytes, kChunkHeaderBytes)};
+      options.if_match = file_.info.generation;
+      NDLFS_TRY(auto header, file_.store->Get("", kChunkHeaderBytes, options));
+      if (!header) return model::HasChanged("the file");
+      return std::move(header->bytes);
+    };
+    NDLFS_TRY(const auto header, indexes.GetOrLoad(id(), chunk.number, load));
+    NDLFS_TRY(const Piece piece, FindCompressed(header->span(), *file_.compressed));
+    return std::vector<Piece>{piece};
+  }
+
+  Result<ChunkLocation> Generated(const StoredChunk& chunk, std::vector<Piece> pieces,
                                   std::span<const uint64_t> index) const {
-    NDLFS_RETURN_IF_ERROR(CheckPieces(chunk.pieces, file_.info.size));
+    NDLFS_RETURN_IF_ERROR(CheckPieces(pieces, file_.info.size));
+    // The library needs it, too.
+    if (chunk.header.bytes != 0) pieces.push_back(chunk.header);
     BlockRequest block;
     block.kind = array_.kind;
     block.index = array_.index;
@@ -150,7 +173,7 @@ class ChunkedSource final : public FileSource, public StoredChunks {
     block.count = spec_.grid.ChunkShape(index);
     block.bytes = CheckedProduct(block.count, spec_.dtype.size()).value_or(UINT64_MAX);
     ChunkLocation location;
-    location.generate = [library = file_.library, pieces = chunk.pieces,
+    location.generate = [library = file_.library, pieces = std::move(pieces),
                          block = std::move(block)](uint64_t limit) -> Result<Bytes> {
       if (block.bytes > limit) return model::Limit("a chunk of {} bytes", block.bytes);
       return library->Read(block, pieces);

@@ -37,6 +37,7 @@ struct OpenedFile {
   std::shared_ptr<const Store> store;
   ValueInfo info;  // of the version that the description is of
   std::shared_ptr<const LibraryReader> library;
+  std::shared_ptr<const CompressedParts> compressed;
 };
 
 // The elements of an array. Those that are not encoded, or by deflate, are read by ndlfs

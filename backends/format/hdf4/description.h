@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct StoredChunk {
   uint64_t number = 0;  // in C order of the grid
   // What is stored of it, one piece after the other.
   std::vector<Piece> pieces;
+  // Or where the file says in what way the chunk is encoded, and which element has the encoded
+  // bytes; see chunk_header.h. No bytes: there is no such place.
+  Piece header = {};
 };
 
 struct ArrayInfo {
@@ -78,6 +82,13 @@ struct BlockRequest {
   std::vector<uint64_t> start;
   std::vector<uint64_t> count;
   uint64_t bytes = 0;  // of all these elements
+};
+
+// What the process of libhdf4 is asked: about the whole file, or for some elements.
+struct Question {
+  std::optional<BlockRequest> block;
+  // Whether the headers of chunks are left for later: the skeleton does not have them.
+  bool leaves_headers = false;
 };
 
 }  // namespace ndlfs::backends::hdf4

@@ -124,7 +124,8 @@ class Hdf4 final : public Format {
     NDLFS_TRY(auto skeleton, hdf4::Skeleton::Make(*store, turn), where);
     NDLFS_TRY(auto info, hdf4::AskForDescription(skeleton), where);
     uint64_t held = HeldBytes(info);
-    hdf4::OpenedFile file{store, skeleton.info(), nullptr};
+    hdf4::OpenedFile file{store, skeleton.info(), nullptr, skeleton.compressed()};
+    if (file.compressed) held += file.compressed->size() * 4 * sizeof(hdf4::Piece);
     if (NeedsLibrary(info)) {
       held += skeleton.bytes();
       file.library = std::make_shared<hdf4::LibraryReader>(store, std::move(skeleton));

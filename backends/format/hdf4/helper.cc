@@ -218,8 +218,8 @@ model::Failure Process::HasCrashed(const Generation& version) {
 Result<FileInfo> AskForDescription(const Skeleton& skeleton) {
   NDLFS_TRY(Process process, Process::Start(skeleton));
   NDLFS_TRY(const auto answer,
-            process.Ask(EncodeQuestion(std::nullopt), {kMostDescription, kMemory},
-                        skeleton.info().generation));
+            process.Ask(EncodeQuestion({std::nullopt, skeleton.leaves_headers()}),
+                        {kMostDescription, kMemory}, skeleton.info().generation));
   NDLFS_TRY(const std::string_view payload, Payload(AsText(answer)));
   auto file = DecodeFileInfo(payload);
   if (!file) return BreaksTheRules();
@@ -228,7 +228,7 @@ Result<FileInfo> AskForDescription(const Skeleton& skeleton) {
 
 Result<Bytes> ElementAsker::Ask(const Skeleton& skeleton, const BlockRequest& block) {
   constexpr uint64_t kText = 4096;
-  const std::string question = EncodeQuestion(block);
+  const std::string question = EncodeQuestion({block, false});
   for (;;) {
     // A process that a file has taken over could tell one caller what it has read for another.
     if (caller_ != CallerScope::CurrentId()) process_.reset();

@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <new>
-#include <optional>
 #include <string>
 
 #include "backends/base/close_from.h"
@@ -27,13 +26,14 @@ namespace {
 
 std::string Only(Answer answer) { return std::string(1, static_cast<char>(answer)); }
 
-std::string AnswerTo(const Functions& library, const std::optional<BlockRequest>& block,
+std::string AnswerTo(const Functions& library, const Question& question,
                      const std::string& path) {
   try {
-    model::Result<std::string> made =
-        block ? ReadElements(library, path, *block) : model::Result<std::string>("");
-    if (!block) {
-      const auto file = DescribeFile(library, path, kHelperFile);
+    model::Result<std::string> made = "";
+    if (question.block) {
+      made = ReadElements(library, path, *question.block);
+    } else {
+      const auto file = DescribeFile(library, path, kHelperFile, question.leaves_headers);
       if (file) {
         made = Encode(*file);
       } else {

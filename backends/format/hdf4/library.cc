@@ -63,8 +63,11 @@ bool IsInternalClass(std::string_view name) {
 
 class Describer {
  public:
-  Describer(const Functions& library, int descriptor)
-      : lib_(library), descriptor_(descriptor), name_(kNameBytes) {}
+  Describer(const Functions& library, int descriptor, bool leaves_headers)
+      : lib_(library),
+        descriptor_(descriptor),
+        leaves_headers_(leaves_headers),
+        name_(kNameBytes) {}
 
   Result<FileInfo> Describe(const std::string& path) {
     sd_ = lib_.SDstart(path.c_str(), kRead);
@@ -209,7 +212,8 @@ class Describer {
       bytes = offsets;
       count = ask(static_cast<unsigned>(count), offsets.data(), bytes.data());
     }
-    StoredChunk chunk{number, {}};
+    StoredChunk chunk;
+    chunk.number = number;
     for (size_t i = 0; i < std::min(static_cast<size_t>(std::max(count, 0)), offsets.size());
          ++i) {
       if (offsets[i] < 0 || bytes[i] < 0) return false;
@@ -309,11 +313,28 @@ class Describer {
     std::memcpy(&tag, record + 4 * rank, sizeof(tag));
     std::memcpy(&reference, record + 4 * rank + 2, sizeof(reference));
     if (tag <= 1) return true;  // DFTAG_NULL
+    if (leaves_headers_ && AddHeader(tag, reference, number, array)) return true;
     return FindPieces(
         [&](unsigned most, int32_t* offsets, int32_t* bytes) {
           return lib_.HDgetdatainfo(file_, tag, reference, nullptr, 0, most, offsets, bytes);
         },
         number, array);
+  }
+
+  // False if the chunk has none: its bytes are its elements.
+  bool AddHeader(uint16_t tag, uint16_t reference, uint64_t number, ArrayInfo& array) {
+    uint16_t found_tag = 0, found_reference = 0;
+    int32_t offset = 0, bytes = 0;
+    if (lib_.Hfind(file_, kSpecial | tag, reference, &found_tag, &found_reference, &offset,
+                   &bytes, kForward) < 0 ||
+        found_tag != (kSpecial | tag) || offset < 0 || bytes <= 0) {
+      return false;
+    }
+    StoredChunk chunk;
+    chunk.number = number;
+    chunk.header = {static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes)};
+    array.chunks.push_back(std::move(chunk));
+    return true;
   }
 
   // The library itself is asked for an element where nothing is stored.
@@ -493,6 +514,7 @@ class Describer {
 
   const Functions& lib_;
   const int descriptor_;
+  const bool leaves_headers_;
   std::vector<char> name_;  // for one name at a time
   int32_t sd_ = -1, file_ = -1;
   std::map<uint16_t, uint64_t> by_reference_;  // arrays
@@ -573,9 +595,9 @@ Result<std::string> ReadImage(const Functions& lib, const std::string& path,
 
 }  // namespace
 
-Result<FileInfo> DescribeFile(const Functions& library, const std::string& path,
-                              int descriptor) {
-  return Describer(library, descriptor).Describe(path);
+Result<FileInfo> DescribeFile(const Functions& library, const std::string& path, int descriptor,
+                              bool leaves_headers) {
+  return Describer(library, descriptor, leaves_headers).Describe(path);
 }
 
 Result<std::string> ReadElements(const Functions& library, const std::string& path,

@@ -12,9 +12,9 @@
 namespace ndlfs::backends::hdf4 {
 
 // A description of the file at `path`, which is also open as `descriptor`. What cannot be
-// described is left out, or has a problem.
+// described is left out, or has a problem. `leaves_headers` is that of the question.
 model::Result<FileInfo> DescribeFile(const Functions& library, const std::string& path,
-                                     int descriptor);
+                                     int descriptor, bool leaves_headers);
 
 // Elements in C order, little-endian.
 model::Result<std::string> ReadElements(const Functions& library, const std::string& path,

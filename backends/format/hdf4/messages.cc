@@ -19,7 +19,7 @@ requires std::same_as<std::remove_const_t<T>, Piece>
 void Fields(Archive& archive, T& v) { archive(v.offset, v.bytes); }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, StoredChunk>
-void Fields(Archive& archive, T& v) { archive(v.number, v.pieces); }
+void Fields(Archive& archive, T& v) { archive(v.number, v.pieces, v.header); }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, ArrayInfo>
 void Fields(Archive& archive, T& v) {
@@ -140,21 +140,21 @@ class Reader {
 
 }  // namespace
 
-std::string EncodeQuestion(const std::optional<BlockRequest>& block) {
+std::string EncodeQuestion(const Question& question) {
   Writer writer;
-  writer(block.has_value());
-  if (block) writer(*block);
+  writer(question.leaves_headers, question.block.has_value());
+  if (question.block) writer(*question.block);
   return std::move(writer).Take();
 }
 
-std::optional<std::optional<BlockRequest>> DecodeQuestion(std::string_view text) {
+std::optional<Question> DecodeQuestion(std::string_view text) {
   Reader reader(text);
+  Question question;
   bool has_block;
-  reader(has_block);
-  std::optional<BlockRequest> block;
-  if (has_block) reader(block.emplace());
+  reader(question.leaves_headers, has_block);
+  if (has_block) reader(question.block.emplace());
   if (!reader.is_done()) return std::nullopt;
-  return block;
+  return question;
 }
 
 std::string Encode(const FileInfo& file) {

@@ -13,9 +13,9 @@
 
 namespace ndlfs::backends::hdf4 {
 
-// A question: about the whole file, or for some elements.
-std::string EncodeQuestion(const std::optional<BlockRequest>& block);
-std::optional<std::optional<BlockRequest>> DecodeQuestion(std::string_view text);
+std::string EncodeQuestion(const Question& question);
+// nullopt for bytes that no EncodeQuestion() made.
+std::optional<Question> DecodeQuestion(std::string_view text);
 
 // An answer begins with one of these.
 enum class Answer : char {

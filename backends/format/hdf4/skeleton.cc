@@ -27,7 +27,7 @@ constexpr uint64_t kMostBytes = uint64_t{256} << 20;
 // Offsets have 31 bits.
 constexpr uint64_t kMostFileBytes = (uint64_t{1} << 31) - 1;
 constexpr uint32_t kNothing = 0xffffffff;
-constexpr uint16_t kNullTag = 1, kSpecialBit = 0x4000;
+constexpr uint16_t kNullTag = 1, kSpecialBit = 0x4000, kChunk = 61, kCompressed = 40;
 
 uint64_t Big(ConstByteSpan bytes) {
   uint64_t value = 0;
@@ -107,6 +107,19 @@ std::vector<Piece> Joined(std::vector<Piece> pieces) {
   return joined;
 }
 
+// Null if there are some that are in several pieces.
+std::shared_ptr<const CompressedParts> FindCompressedParts(
+    const std::vector<Element>& elements) {
+  auto parts = std::make_shared<CompressedParts>();
+  for (const Element& element : elements) {
+    if (element.tag == (kSpecialBit | kCompressed)) return nullptr;
+    if (element.tag == kCompressed) {
+      parts->emplace(element.reference, Piece{element.offset, element.bytes});
+    }
+  }
+  return parts;
+}
+
 }  // namespace
 
 Result<std::vector<Element>> ReadElementList(const Store& store, const ValueInfo& info,
@@ -169,7 +182,9 @@ Result<Skeleton> Skeleton::Make(const Store& store, std::optional<MetadataTurn>&
   }
   std::vector<Piece> pieces = {{0, std::min<uint64_t>(kMagicBytes, info->size)}};
   NDLFS_TRY(const auto elements, ReadElementList(store, *info, pieces));
+  made.compressed_ = FindCompressedParts(elements);
   for (const Element& element : elements) {
+    if (made.leaves_headers() && element.tag == (kSpecialBit | kChunk)) continue;
     // The library says what is wrong with an element that is not there, if anybody needs it.
     if (element.offset >= info->size || element.bytes > MostOf(element.tag)) continue;
     pieces.push_back({element.offset, std::min(element.bytes, info->size - element.offset)});

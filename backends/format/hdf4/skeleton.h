@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "backends/base/unique_fd.h"
+#include "backends/format/hdf4/chunk_header.h"
 #include "backends/format/hdf4/description.h"
 #include "backends/store/metadata_turn.h"
 #include "backends/store/store.h"
@@ -30,6 +32,12 @@ class Skeleton {
   model::Result<void> Add(const Store& store, const std::vector<Piece>& pieces) const;
   void Remove(const std::vector<Piece>& pieces) const;
 
+  // Whether it lacks the headers of compressed chunks, which lie between the chunks, all over
+  // the file. It has them if some compressed bytes are in several pieces.
+  bool leaves_headers() const { return compressed_ != nullptr; }
+  // Where the compressed bytes are, if it lacks the headers.
+  const std::shared_ptr<const CompressedParts>& compressed() const { return compressed_; }
+
   const ValueInfo& info() const { return info_; }
   uint64_t bytes() const { return bytes_; }  // that were copied
 
@@ -38,6 +46,7 @@ class Skeleton {
   model::Result<void> Copy(const Store& store, uint64_t offset, uint64_t bytes) const;
 
   UniqueFd memory_;
+  std::shared_ptr<const CompressedParts> compressed_;
   ValueInfo info_;
   uint64_t bytes_ = 0;
 };

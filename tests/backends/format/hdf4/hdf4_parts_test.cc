@@ -172,7 +172,7 @@ TEST(Hdf4MessagesTest, ArriveAsTheyWereSent) {
   file.arrays[0].name = "a";
   file.arrays[0].shape = {2, 3};
   file.arrays[0].coding = ArrayInfo::Coding::kByLibrary;
-  file.arrays[0].chunks = {{7, {{100, 20}, {200, 30}}}};
+  file.arrays[0].chunks = {{7, {{100, 20}, {200, 30}}, {5, 6}}};
   file.tables = {"t"};
   const std::string text = Encode(file);
   const auto read = DecodeFileInfo(text);
@@ -198,7 +198,7 @@ TEST(Hdf4MessagesTest, EveryCutAndEveryLieIsRefused) {
   kinds[16] = 9;
   EXPECT_FALSE(DecodeFileInfo(kinds).has_value());
   EXPECT_EQ(DecodeQuestion("").has_value(), false);
-  EXPECT_EQ(DecodeQuestion(EncodeQuestion(std::nullopt)).has_value(), true);
+  EXPECT_EQ(DecodeQuestion(EncodeQuestion({})).has_value(), true);
 }
 
 }  // namespace
