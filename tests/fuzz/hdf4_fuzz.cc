@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/format/hdf4/chunk_header.h"
 #include "backends/format/hdf4/messages.h"
 #include "backends/format/hdf4/node_builder.h"
 #include "backends/format/hdf4/place.h"
@@ -27,6 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto info = store->Stat("").value();
   std::vector<hdf4::Piece> blocks;
   (void)hdf4::ReadElementList(*store, *info, blocks).has_value();
+  (void)hdf4::FindCompressed(backends::AsBytes(input), {}).has_value();
   (void)hdf4::DecodeQuestion(input).has_value();
   auto file = hdf4::DecodeFileInfo(input);
   if (!file) return 0;

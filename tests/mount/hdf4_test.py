@@ -55,6 +55,13 @@ class Hdf4Test(harness.SourceTestCase):
                     np.testing.assert_array_equal(np.load(mounted.join("chunks.hdf", name, "data.npy")), expected)
             self.assertEqual(harness.read(mounted.join("chunks.hdf", "rle", "data.raw")), expected.tobytes())
 
+    def test_chunks_that_were_written_again_are_in_several_pieces(self):
+        with harness.Mount(self.source) as mounted:
+            folder = mounted.join("rewritten.hdf")
+            np.testing.assert_array_equal(np.load(os.path.join(folder, "deflate", "data.npy")),
+                                          hdf4_writer.noise_of_rewritten())
+            np.testing.assert_array_equal(np.load(os.path.join(folder, "other", "data.npy")), counted((4, 200), "<i2"))
+
     def test_values_are_calibrated_as_hdf4_means_it(self):
         with harness.Mount(self.source) as mounted:
             values = np.load(mounted.join("types.hdf", "packed", "values.npy"))

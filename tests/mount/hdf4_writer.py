@@ -266,6 +266,24 @@ def write_chunks(path):
         check(SD.SDendaccess(data))
 
 
+def noise_of_rewritten():
+    return np.random.default_rng(1).integers(-30000, 30000, (4, 200)).astype("<i2")
+
+
+def write_rewritten(path):
+    """Chunks that were written again, and take more room then: their bytes are in several pieces."""
+    noise = noise_of_rewritten()
+    with File(path) as file:
+        file.dataset("deflate", np.zeros_like(noise), chunk=(2, 200), coding=DEFLATE)
+        file.dataset("other", counted((4, 200), "<i2"), chunk=(2, 200), coding=DEFLATE)
+    for row in range(4):
+        sd = check(SD.SDstart(path.encode(), WRITE))
+        data = check(SD.SDselect(sd, 0))
+        check(SD.SDwritedata(data, numbers(row, 0), None, numbers(1, 200), noise[row].tobytes()))
+        check(SD.SDendaccess(data))
+        check(SD.SDend(sd))
+
+
 def write_grid(path):
     """A grid of HDF-EOS2 as MODIS has it, with a table and a group of no interest."""
     with File(path) as file:
@@ -292,7 +310,8 @@ def write_images(path):
         groups.image("deflated", counted((3, 4, 3), "|u1"), compress=True)
 
 
-GOLDENS = {"types.hdf": write_types, "chunks.hdf": write_chunks, "grid.hdf": write_grid, "images.hdf": write_images}
+GOLDENS = {"types.hdf": write_types, "chunks.hdf": write_chunks, "grid.hdf": write_grid, "images.hdf": write_images,
+           "rewritten.hdf": write_rewritten}
 
 if __name__ == "__main__":
     for golden, write in GOLDENS.items():

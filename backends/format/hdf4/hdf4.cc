@@ -96,6 +96,12 @@ bool NeedsLibrary(const hdf4::FileInfo& info) {
   });
 }
 
+bool HasSureExtension(std::string_view name) {
+  constexpr std::string_view kExtensions[] = {".hdf4", ".he4", ".he2", ".h4"};
+  return std::ranges::any_of(
+      kExtensions, [&](std::string_view extension) { return HasExtension(name, extension); });
+}
+
 class Hdf4 final : public Format {
  public:
   std::string_view name() const override { return "HDF4"; }
@@ -104,11 +110,12 @@ class Hdf4 final : public Format {
     return AsText(head).starts_with("\x0e\x03\x13\x01");
   }
   bool MatchesFileName(std::string_view name) const override {
-    constexpr std::string_view kExtensions[] = {".hdf4", ".he4", ".he2", ".h4"};
-    return std::ranges::any_of(
-        kExtensions, [&](std::string_view extension) { return HasExtension(name, extension); });
+    return HasExtension(name, ".hdf") || HasSureExtension(name);
   }
-  bool ProbeFile(std::string_view, ConstByteSpan) const override { return true; }
+  // HDF5 has the extension .hdf, too.
+  bool ProbeFile(std::string_view name, ConstByteSpan head) const override {
+    return HasSureExtension(name) || ProbeContent(head);
+  }
 
   Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
                                                 const std::string& path,

@@ -92,7 +92,10 @@ TEST_F(Hdf4Test, FileIsKnownByItsSignature) {
   EXPECT_TRUE(Hdf4Format().ProbeContent(AsBytes(Golden("types.hdf"))));
   EXPECT_FALSE(Hdf4Format().ProbeContent(AsBytes("\x89HDF\r\n\x1a\n")));
   EXPECT_TRUE(Hdf4Format().MatchesFileName("a.HE4"));
-  EXPECT_FALSE(Hdf4Format().MatchesFileName("a.hdf"));
+  EXPECT_TRUE(Hdf4Format().MatchesFileName("a.hdf"));
+  EXPECT_FALSE(Hdf4Format().MatchesFileName("a.h5"));
+  EXPECT_TRUE(Hdf4Format().ProbeFile("a.he4", AsBytes("text")));
+  EXPECT_FALSE(Hdf4Format().ProbeFile("a.hdf", AsBytes("text")));
 }
 
 TEST_F(Hdf4Test, NumbersOfEveryTypeAndOrder) {
@@ -176,6 +179,44 @@ TEST_F(Hdf4Test, SetThatHasGrownIsReadFromItsPieces) {
   EXPECT_THAT(*Load("/grows")->array().storage.shape, ElementsAre(5, 7));
   EXPECT_EQ(Load("/grows")->source->contiguous(), std::nullopt);
   EXPECT_NE(Load("/after")->source->contiguous(), std::nullopt);
+}
+
+TEST_F(Hdf4Test, HeadersOfChunksAreReadWithTheChunk) {
+  Open(Golden("chunks.hdf"));
+  source_->ForgetReads();
+  EXPECT_THAT(Elements("/deflate"), IsOkAnd(Counted<int32_t>(35, 3)));
+  // Of 9 chunks: a header, and the bytes.
+  EXPECT_EQ(source_->reads().size(), 18U);
+}
+
+TEST_F(Hdf4Test, ChunksInSeveralPieces) {
+  Open(Golden("rewritten.hdf"));
+  test::PlainIndexCache indexes;
+  const auto source = Load("/deflate")->source;
+  const auto place = source->Locate(std::vector<uint64_t>{0, 0}, indexes).value();
+  EXPECT_GT(place.pieces.size(), 1U);
+  EXPECT_THAT(Elements("/deflate"), IsOk());
+  EXPECT_THAT(Elements("/other"), IsOkAnd(Counted<int16_t>(800, 1)));
+}
+
+TEST_F(Hdf4Test, HeaderOfChunkThatMakesNoSense) {
+  std::string bytes = Golden("chunks.hdf");
+  // The header of the first compressed chunk: tag 61 with the bit of special elements.
+  const size_t entry = bytes.find(std::string("\x40\x3d", 2));
+  ASSERT_NE(entry, bytes.npos);
+  size_t at = 0;
+  for (size_t i = 4; i < 8; ++i) at = at << 8 | static_cast<unsigned char>(bytes[entry + i]);
+  ASSERT_LT(at + 10, bytes.size());
+  std::string damaged = bytes;
+  damaged[at + 1] = 9;
+  Open(damaged);
+  EXPECT_THAT(Elements("/deflate"), IsError(ErrorCode::kUnsupported, HasSubstr("way 9")));
+  damaged = bytes;
+  damaged.replace(at + 8, 2, "\xff\xff");
+  Open(damaged);
+  EXPECT_THAT(Elements("/deflate"),
+              IsError(ErrorCode::kCorrupt, HasSubstr("no element 65535")));
+  EXPECT_THAT(Elements("/plain"), IsOkAnd(Counted<int32_t>(35, 3)));
 }
 
 TEST_F(Hdf4Test, ChunkThatIsTooLargeIsRefused) {
