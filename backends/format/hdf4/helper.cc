@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/base/new_id.h"
 #include "backends/format/hdf4/hdf4.h"
 #include "backends/format/hdf4/messages.h"
 #include "backends/helper/message_socket.h"
@@ -226,27 +227,67 @@ Result<FileInfo> AskForDescription(const Skeleton& skeleton) {
   return *std::move(file);
 }
 
+namespace {
+
+// The process that waits for the next question, of one asker and one caller: a process that a
+// file has taken over could tell one caller what it has read for another.
+class WaitingProcess {
+ public:
+  static std::optional<Process> Take(uint64_t asker) {
+    WaitingProcess& waiting = The();
+    const model::MutexLock lock(waiting.mutex_);
+    const bool is_own = waiting.asker_ == asker && waiting.caller_ == CallerScope::CurrentId();
+    return is_own ? std::exchange(waiting.process_, std::nullopt) : std::nullopt;
+  }
+  static void Put(uint64_t asker, Process process) {
+    WaitingProcess& waiting = The();
+    std::optional<Process> replaced(std::move(process));
+    const model::MutexLock lock(waiting.mutex_);
+    waiting.process_.swap(replaced);
+    waiting.asker_ = asker;
+    waiting.caller_ = CallerScope::CurrentId();
+  }
+  static void Drop(uint64_t asker) {
+    WaitingProcess& waiting = The();
+    const model::MutexLock lock(waiting.mutex_);
+    if (waiting.asker_ == asker) waiting.process_.reset();
+  }
+
+ private:
+  static WaitingProcess& The() {
+    static WaitingProcess waiting;
+    return waiting;
+  }
+  model::Mutex mutex_;
+  std::optional<Process> process_ GUARDED_BY(mutex_);
+  uint64_t asker_ GUARDED_BY(mutex_) = 0;
+  uint64_t caller_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace
+
+ElementAsker::ElementAsker() : id_(NewId()) {}
+ElementAsker::~ElementAsker() { WaitingProcess::Drop(id_); }
+
 Result<Bytes> ElementAsker::Ask(const Skeleton& skeleton, const BlockRequest& block) {
   constexpr uint64_t kText = 4096;
   const std::string question = EncodeQuestion({block, false});
   for (;;) {
-    // A process that a file has taken over could tell one caller what it has read for another.
-    if (caller_ != CallerScope::CurrentId()) process_.reset();
-    caller_ = CallerScope::CurrentId();
-    const bool is_new = !process_;
+    std::optional<Process> process = WaitingProcess::Take(id_);
+    const bool is_new = !process;
     if (is_new) {
-      NDLFS_TRY(process_, Process::Start(skeleton));
+      NDLFS_TRY(process, Process::Start(skeleton));
     }
     auto answer =
-        process_->Ask(question, {std::max(block.bytes + 1, kText), kMemory + 4 * block.bytes},
-                      skeleton.info().generation);
+        process->Ask(question, {std::max(block.bytes + 1, kText), kMemory + 4 * block.bytes},
+                     skeleton.info().generation);
     if (!answer) {
-      process_.reset();
-      // It may have ended because nothing was asked, or have been harmed by another block.
+      // Another block may have harmed it.
       const bool may_retry = !is_new && answer.error().code() == model::ErrorCode::kCorrupt;
       if (may_retry) continue;
       return model::Propagate(std::move(answer).error());
     }
+    WaitingProcess::Put(id_, *std::move(process));
     NDLFS_TRY(const std::string_view payload, Payload(AsText(*answer)));
     if (payload.size() != block.bytes) {
       return model::Corrupt("libhdf4 decodes {} bytes of {}", payload.size(), block.bytes);

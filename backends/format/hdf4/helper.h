@@ -55,20 +55,22 @@ class Process {
   UniqueFd socket_;
 };
 
-// How long a process waits for the next question.
-inline constexpr std::chrono::seconds kIdle{2};
-
-// Asks for elements of one file, in a process that stays for some time, as the next question
-// often follows. Not thread-safe.
+// Asks for elements of one file. The process stays for the next question, which often follows,
+// until one of another file or another caller needs its place: at most one process waits.
+// Not thread-safe.
 class ElementAsker {
  public:
+  ElementAsker();
+  ElementAsker(const ElementAsker&) = delete;
+  ElementAsker& operator=(const ElementAsker&) = delete;
+  ~ElementAsker();
+
   // The elements in C order, little-endian. The skeleton has what the library needs to read
   // them.
   model::Result<Bytes> Ask(const Skeleton& skeleton, const BlockRequest& block);
 
  private:
-  std::optional<Process> process_;
-  uint64_t caller_ = 0;  // for whom it has worked
+  const uint64_t id_;
 };
 
 }  // namespace ndlfs::backends::hdf4

@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <new>
 #include <string>
 
@@ -53,13 +52,11 @@ void ForbidCoreDumps() {
   ::setrlimit(RLIMIT_CORE, &none);
 }
 
-// Waits for the next question; false if there is none for some time.
+// Waits for the next question; false if the parent is gone.
 bool Receive(helper::Message& question) {
   constexpr uint64_t kMostQuestion = 4096;
   const auto limit = [](helper::MessageKind) { return kMostQuestion; };
-  const auto until = std::chrono::steady_clock::now() + kIdle;
-  const auto go_on = [&] { return std::chrono::steady_clock::now() < until; };
-  return helper::ReceiveMessage(helper::kHelperSocket, question, limit, go_on) ==
+  return helper::ReceiveMessage(helper::kHelperSocket, question, limit) ==
          helper::Exchange::kDone;
 }
 
@@ -100,8 +97,6 @@ int RunHdf4Helper() {
   }
   if (nothing > hdf4::kHelperFile) ::close(nothing);
   hdf4::ForbidCoreDumps();
-  // Or it would wait for ever.
-  helper::SetTick(helper::kHelperSocket);
   hdf4::AnswerQuestions();
   // What libraries and sanitizers do at the end of a process, the sandbox forbids.
   ::_exit(0);
