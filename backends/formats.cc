@@ -6,6 +6,7 @@
 #include "backends/format/dmrpp/dmrpp.h"
 #include "backends/format/foreign/foreign.h"
 #include "backends/format/grib/grib.h"
+#include "backends/format/hdf4/hdf4.h"
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/icechunk/icechunk.h"
 #include "backends/format/kerchunk/kerchunk.h"
@@ -33,6 +34,7 @@ std::span<const Format* const> Formats() {
       &NpyFormat(),      &NpzFormat(),      &ZarrZipFormat(),   &NetCdf3Format(),
       &FitsFormat(),     &NrrdFormat(),     &MetaImageFormat(), &NiftiFormat(),
       &NcmlFormat(),     &IcechunkFormat(), &TiffFormat(),      &MrcFormat(),
+      &Hdf4Format(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif

@@ -1134,7 +1134,7 @@ def dmrpp(path, change, **options):
     with h5py.File(place, "w") as file:
         file.create_dataset("v", data=VALUES, chunks=(COUNT,), **options)
     text = dmrpp_writer.describe(place, href=data)
-    # With the signature of HDF4 it is no store of its own.
+    # With the signature of HDF4 there is no sound store beside the document.
     edit(place, lambda content: b"\x0e\x03\x13\x01" + content[4:])
     write(path, change(text))
 

@@ -22,6 +22,7 @@ import dmrpp_writer  # noqa: E402 - its folder is known only now, as those of th
 import grib_messages  # noqa: E402
 import icechunk_writer  # noqa: E402
 import parquet  # noqa: E402
+import hdf4_writer  # noqa: E402
 import tiff_files  # noqa: E402
 import zarr2 as zarr  # noqa: E402
 
@@ -441,7 +442,25 @@ def precomputed_seeds():
     yield "labels", info([4, 4, 4], "uint32", **block) + struct.pack("<7I", 1, 4 | 1 << 24, 2, 0x55555555, 0xAAAAAAAA, 7, 9)
 
 
+def hdf4_seeds():
+    for projection in "GCTP_GEO", "GCTP_SNSOID", "GCTP_PS", "GCTP_UTM":
+        text = hdf4_writer.struct_metadata("g", 6, 4, (-1000.0, 2000.0), (200.0, 1200.0), projection,
+                                           hdf4_writer.SINUSOIDAL, ("ZoneCode=33", "GridOrigin=HDFE_GD_LL"))
+        yield projection, text.encode()
+    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data", "hdf4")
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), "rb") as file:
+            yield name, file.read()
+    number = struct.Struct("<Q").pack
+    array = (b"\0" + bytes(4) + number(1) + b"a" + struct.pack("<i", 22) + number(1) + number(4) + bytes(2) + number(0) +
+             number(0) + b"\0" + number(0) + number(1) + number(0) + number(1) + number(100) + number(8) + number(0) +
+             number(0) + number(0))
+    yield "answer", number(0) + number(1) + array + number(0) + number(0)
+
+
 def make_all(top):
+    for name, content in hdf4_seeds():
+        put(top, "hdf4_fuzz", name, content)
     for name, content in precomputed_seeds():
         put(top, "precomputed_fuzz", name, content)
     for name, content in mrc_seeds():

@@ -35,6 +35,7 @@ SLOW = 300  # seconds for one copy, beyond which it counts as a hang; libhdf5 al
 WHOLE = 4 << 20  # larger files are read in part
 EXPECTED = {errno.EIO, errno.ENOENT, errno.ESTALE, errno.ENOMEM, errno.ENOTDIR, errno.EACCES, errno.ELOOP,
             errno.ENAMETOOLONG}
+HDF4 = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data", "hdf4")
 VALUES = np.arange(24 * 32, dtype="<i4").reshape(24, 32)
 
 
@@ -182,6 +183,15 @@ SEEDS = {"v2.zarr": v2, "filters.zarr": v2_filters, "consolidated.zarr": v2_cons
          "classic.nc": netcdf("NETCDF3_CLASSIC"), "offset.nc": netcdf("NETCDF3_64BIT_OFFSET"),
          "data.nc": netcdf("NETCDF3_64BIT_DATA"), "four.nc": netcdf("NETCDF4"), "old.h5": hdf5("earliest"),
          "new.h5": hdf5("latest"), "refs.json": kerchunk}
+
+
+def hdf4(name):
+    def make(path):
+        shutil.copyfile(os.path.join(HDF4, name), path)
+    return make
+
+
+SEEDS |= {name: hdf4(name) for name in ("types.hdf", "chunks.hdf", "grid.hdf", "images.hdf")}
 
 
 # Damage -------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+//
+// What needs no libhdf4: the text of HDF-EOS2, places, messages, calibration.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "backends/format/hdf4/calibration.h"
+#include "backends/format/hdf4/messages.h"
+#include "backends/format/hdf4/place.h"
+#include "backends/format/hdf4/struct_metadata.h"
+#include "model/attributes.h"
+
+namespace ndlfs::backends::hdf4 {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr const char* kGrid =
+    "GROUP=SwathStructure\nGROUP=SWATH_1\n\tSwathName=\"s\"\n\tXDim=9\nEND_GROUP=SWATH_1\n"
+    "END_GROUP=SwathStructure\n"
+    "GROUP=GridStructure\n\tGROUP=GRID_1\n\t\tGridName=\"CMG\"\n\t\tXDim=720\n\t\tYDim=360\n"
+    "\t\tUpperLeftPointMtrs=(-180000000.000000,90000000.000000)\n"
+    "\t\tLowerRightMtrs=(180000000.000000,-90000000.000000)\n\t\tProjection=GCTP_GEO\n"
+    "\t\tGROUP=Dimension\n\t\t\tXDim=5\n\t\tEND_GROUP=Dimension\n\tEND_GROUP=GRID_1\n"
+    "END_GROUP=GridStructure\nEND\n";
+
+EosGrid Grid(const std::string& projection, std::vector<double> parameters) {
+  EosGrid grid;
+  grid.name = "g";
+  grid.columns = 4;
+  grid.rows = 2;
+  grid.has_upper_left = grid.has_lower_right = true;
+  grid.upper_left = {0, 200};
+  grid.lower_right = {400, 0};
+  grid.projection = projection;
+  std::ranges::copy(parameters, grid.parameters.begin());
+  return grid;
+}
+
+TEST(StructMetadataTest, GridsAndNothingElse) {
+  const auto grids = ReadGrids(kGrid);
+  ASSERT_EQ(grids.size(), 1U);
+  EXPECT_EQ(grids[0].name, "CMG");
+  EXPECT_EQ(grids[0].columns, 720U);
+  EXPECT_EQ(grids[0].rows, 360U);
+  EXPECT_EQ(grids[0].projection, "GCTP_GEO");
+}
+
+TEST(StructMetadataTest, ListsGoOnInTheNextLine) {
+  const auto grids = ReadGrids(
+      "GROUP=GridStructure\nGROUP=GRID_1\nGridName=\"g\"\nProjParams=(1,2,3,4,5,6,\n7,8,9,10,"
+      "11,12,13)\nEND_GROUP=GRID_1\nEND_GROUP=GridStructure\n");
+  ASSERT_EQ(grids.size(), 1U);
+  EXPECT_EQ(grids[0].parameters[12], 13);
+}
+
+TEST(StructMetadataTest, NonsenseHasNoGrids) {
+  for (const char* text :
+       {"", "END_GROUP=x\n", "GROUP=GridStructure\n", "====\n", "GridName=\"g\"\nXDim=1\n",
+        "GROUP=GridStructure\nGROUP=GRID_1\nXDim=99999999999999999999\nEND_GROUP=GRID_1\n"}) {
+    EXPECT_THAT(ReadGrids(text), IsEmpty()) << text;
+  }
+  std::string deep;
+  for (int i = 0; i < 10'000; ++i) deep += "GROUP=GridStructure\n";
+  EXPECT_THAT(ReadGrids(deep), IsEmpty());
+}
+
+TEST(StructMetadataTest, ValuesThatMakeNoSenseAreNoPlace) {
+  const auto grids = ReadGrids(
+      "GROUP=GridStructure\nGROUP=GRID_1\nGridName=\"g\"\nXDim=4\nYDim=4\n"
+      "UpperLeftPointMtrs=DEFAULT\nLowerRightMtrs=(nan,inf)\nProjection=GCTP_GEO\n"
+      "END_GROUP=GRID_1\nEND_GROUP=GridStructure\n");
+  ASSERT_EQ(grids.size(), 1U);
+  EXPECT_EQ(PlaceOf(grids[0]), std::nullopt);
+}
+
+TEST(EosPlaceTest, DegreesArePacked) {
+  const auto place = PlaceOf(ReadGrids(kGrid)[0]);
+  ASSERT_TRUE(place.has_value());
+  EXPECT_EQ(place->x.first, -179.75);
+  EXPECT_EQ(place->x.step, 0.5);
+  EXPECT_EQ(place->y.first, 89.75);
+  EXPECT_EQ(place->y.step, -0.5);
+  EXPECT_EQ(model::TextOf(place->mapping, "grid_mapping_name"), "latitude_longitude");
+  EXPECT_EQ(model::TextOf(place->x_attributes, "units"), "degrees_east");
+}
+
+TEST(EosPlaceTest, ParametersOfProjectionsAreThoseOfCf) {
+  // Angles are packed: 12 degrees 30 minutes.
+  auto place =
+      PlaceOf(Grid("GCTP_LAMAZ", {6370997, 0, 0, 0, -100000000, 45000000, 10, 20})).value();
+  EXPECT_EQ(model::TextOf(place.mapping, "grid_mapping_name"), "lambert_azimuthal_equal_area");
+  EXPECT_EQ(model::NumberOf(place.mapping, "longitude_of_projection_origin"), -100);
+  EXPECT_EQ(model::NumberOf(place.mapping, "latitude_of_projection_origin"), 45);
+  EXPECT_EQ(model::NumberOf(place.mapping, "false_easting"), 10);
+  EXPECT_EQ(model::NumberOf(place.mapping, "semi_major_axis"), 6370997);
+
+  place = PlaceOf(Grid("GCTP_PS", {6378273, -0.0, 0, 0, -45000000, -70030000, 0, 0})).value();
+  EXPECT_EQ(model::TextOf(place.mapping, "grid_mapping_name"), "polar_stereographic");
+  EXPECT_EQ(model::NumberOf(place.mapping, "standard_parallel"), -70.5);
+  EXPECT_EQ(model::NumberOf(place.mapping, "latitude_of_projection_origin"), -90);
+
+  place =
+      PlaceOf(Grid("GCTP_LAMCC", {6378137, 6356752.3, 30000000, 60000000, 5000000, 45000000}))
+          .value();
+  EXPECT_THAT(model::NumbersOf(place.mapping, "standard_parallel"), ElementsAre(30, 60));
+  EXPECT_EQ(model::NumberOf(place.mapping, "semi_minor_axis"), 6356752.3);
+}
+
+TEST(EosPlaceTest, ZonesOfUtm) {
+  EosGrid grid = Grid("GCTP_UTM", {});
+  grid.zone = -33;
+  grid.sphere = 12;
+  const auto place = PlaceOf(grid).value();
+  EXPECT_EQ(model::NumberOf(place.mapping, "longitude_of_central_meridian"), 15);
+  EXPECT_EQ(model::NumberOf(place.mapping, "false_northing"), 10'000'000);
+  EXPECT_EQ(model::NumberOf(place.mapping, "semi_major_axis"), 6378137);
+  grid.zone = 61;
+  EXPECT_EQ(PlaceOf(grid), std::nullopt);
+}
+
+TEST(EosPlaceTest, FirstPixelAndItsCorner) {
+  EosGrid grid = Grid("GCTP_SNSOID", {6371007.181});
+  EXPECT_EQ(PlaceOf(grid)->y.first, 150);
+  EXPECT_EQ(PlaceOf(grid)->y.step, -100);
+  grid.origin = "HDFE_GD_LL";
+  EXPECT_EQ(PlaceOf(grid)->y.first, 50);
+  EXPECT_EQ(PlaceOf(grid)->y.step, 100);
+  grid.origin = "HDFE_GD_UR";
+  EXPECT_EQ(PlaceOf(grid)->x.first, 350);
+  grid.origin.clear();
+  grid.registration = "HDFE_CORNER";
+  EXPECT_EQ(PlaceOf(grid)->x.first, 0);
+}
+
+TEST(EosPlaceTest, ProjectionThatIsNotKnownIsNoPlace) {
+  EXPECT_EQ(PlaceOf(Grid("GCTP_ISINUS", {6371007.181})), std::nullopt);
+}
+
+TEST(Hdf4CalibrationTest, OffsetOfZeroAndOfCfStay) {
+  std::vector<model::Attribute> attributes = {
+      {"scale_factor", model::Datatype::Float64(), {}, 0.5, {}},
+      {"add_offset", model::Datatype::Float64(), {}, 4.0, {}}};
+  auto kept = attributes;
+  EXPECT_EQ(SayCalibrationInCf(true, kept), "");
+  EXPECT_EQ(kept, attributes);
+  kept[1].value = 0.0;
+  EXPECT_EQ(SayCalibrationInCf(false, kept), "");
+  EXPECT_EQ(kept.size(), 2U);
+  EXPECT_NE(SayCalibrationInCf(false, attributes), "");
+  EXPECT_EQ(model::NumberOf(attributes, "add_offset"), -2);
+  EXPECT_EQ(model::NumberOf(attributes, "hdf4_add_offset"), 4);
+}
+
+TEST(Hdf4CalibrationTest, ConventionsOfTheFile) {
+  const auto file = [](const char* text) {
+    return std::vector<model::Attribute>{model::MakeTextAttribute("Conventions", text)};
+  };
+  EXPECT_TRUE(KeepsToCf(file("CF-1.4")));
+  EXPECT_TRUE(KeepsToCf(file("COARDS")));
+  EXPECT_FALSE(KeepsToCf(file("HDF-EOS")));
+  EXPECT_FALSE(KeepsToCf({}));
+}
+
+TEST(Hdf4MessagesTest, ArriveAsTheyWereSent) {
+  FileInfo file;
+  file.arrays.resize(1);
+  file.arrays[0].name = "a";
+  file.arrays[0].shape = {2, 3};
+  file.arrays[0].coding = ArrayInfo::Coding::kByLibrary;
+  file.arrays[0].chunks = {{7, {{100, 20}, {200, 30}}, {5, 6}}};
+  file.tables = {"t"};
+  const std::string text = Encode(file);
+  const auto read = DecodeFileInfo(text);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(Encode(*read), text);
+  EXPECT_EQ(read->arrays[0].chunks[0].pieces[1].bytes, 30U);
+  EXPECT_EQ(read->arrays[0].coding, ArrayInfo::Coding::kByLibrary);
+}
+
+TEST(Hdf4MessagesTest, EveryCutAndEveryLieIsRefused) {
+  FileInfo file;
+  file.arrays.resize(1);
+  file.arrays[0].name = "a";
+  const std::string text = Encode(file);
+  for (size_t size = 0; size < text.size(); ++size) {
+    EXPECT_EQ(DecodeFileInfo(text.substr(0, size)).has_value(), false) << size;
+  }
+  EXPECT_FALSE(DecodeFileInfo(text + "x").has_value());
+  std::string counts = text;
+  counts.replace(0, 8, 8, '\xff');
+  EXPECT_FALSE(DecodeFileInfo(counts).has_value());
+  std::string kinds = text;
+  kinds[16] = 9;
+  EXPECT_FALSE(DecodeFileInfo(kinds).has_value());
+  EXPECT_EQ(DecodeQuestion("").has_value(), false);
+  EXPECT_EQ(DecodeQuestion(EncodeQuestion({})).has_value(), true);
+}
+
+}  // namespace
+}  // namespace ndlfs::backends::hdf4

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+//
+// Files of HDF4 as stores. tests/mount/hdf4_writer.py has written those in tests/data/hdf4 with
+// libhdf4; what is wrong with the others is made of them here.
+#include "backends/format/hdf4/hdf4.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/attributes.h"
+#include "tests/support/memory_source.h"
+#include "tests/support/read_array.h"
+#include "tests/support/result.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::ErrorCode;
+using test::IsError;
+using test::IsOk;
+using test::IsOkAnd;
+using ::testing::_;
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string Golden(const std::string& name) {
+  std::ifstream file(NDLFS_TEST_DATA "/hdf4/" + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+template <typename T>
+std::string Counted(size_t count, int step) {
+  std::string bytes;
+  for (size_t i = 0; i < count; ++i) {
+    const T value = static_cast<T>(static_cast<int>(i) * step);
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  return bytes;
+}
+
+std::string Big32(uint32_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8)
+    bytes += static_cast<char>(value >> shift & 0xff);
+  return bytes;
+}
+
+class Hdf4Test : public testing::Test {
+ protected:
+  void SetUp() override {
+    UseHdf4Helper({NDLFS_EXECUTABLE, "--hdf4-helper"});
+    bool is_installed = false;
+    for (const char* name : {"libdfalt.so.0", "libdf.so.0"}) {
+      void* const library = ::dlopen(name, RTLD_LAZY);
+      if (library != nullptr) ::dlclose(library);
+      is_installed = is_installed || library != nullptr;
+    }
+    if (!is_installed) GTEST_SKIP() << "libhdf4 is not installed";
+  }
+
+  model::Result<std::shared_ptr<const Hierarchy>> TryOpen(const std::string& bytes,
+                                                          const OpenOptions& options = {}) {
+    source_->Put("a.hdf", bytes);
+    return Hdf4Format().Open(source_, "a.hdf", options);
+  }
+  void Open(const std::string& bytes, const OpenOptions& options = {}) {
+    auto opened = TryOpen(bytes, options);
+    ASSERT_THAT(opened, IsOk());
+    hierarchy_ = *std::move(opened);
+  }
+  std::shared_ptr<const Node> Load(const std::string& path) const {
+    return hierarchy_->Load(path).value();
+  }
+  model::Result<std::string> Elements(const std::string& path) const {
+    return test::ReadWhole(*Load(path)->source);
+  }
+
+  const std::shared_ptr<test::MemorySource> source_ = test::MemorySource::Make();
+  std::shared_ptr<const Hierarchy> hierarchy_;
+};
+
+TEST_F(Hdf4Test, FileIsKnownByItsSignature) {
+  EXPECT_TRUE(Hdf4Format().ProbeContent(AsBytes(Golden("types.hdf"))));
+  EXPECT_FALSE(Hdf4Format().ProbeContent(AsBytes("\x89HDF\r\n\x1a\n")));
+  EXPECT_TRUE(Hdf4Format().MatchesFileName("a.HE4"));
+  EXPECT_TRUE(Hdf4Format().MatchesFileName("a.hdf"));
+  EXPECT_FALSE(Hdf4Format().MatchesFileName("a.h5"));
+  EXPECT_TRUE(Hdf4Format().ProbeFile("a.he4", AsBytes("text")));
+  EXPECT_FALSE(Hdf4Format().ProbeFile("a.hdf", AsBytes("text")));
+}
+
+TEST_F(Hdf4Test, NumbersOfEveryTypeAndOrder) {
+  Open(Golden("types.hdf"));
+  EXPECT_THAT(Elements("/float32"), IsOkAnd(Counted<float>(6, 40)));
+  EXPECT_THAT(Elements("/float64"), IsOkAnd(Counted<double>(6, 40)));
+  EXPECT_THAT(Elements("/int8"), IsOkAnd(Counted<int8_t>(6, 40)));
+  EXPECT_THAT(Elements("/uint8"), IsOkAnd(Counted<uint8_t>(6, 40)));
+  EXPECT_THAT(Elements("/int16"), IsOkAnd(Counted<int16_t>(6, 40)));
+  EXPECT_THAT(Elements("/uint16"), IsOkAnd(Counted<uint16_t>(6, 40)));
+  EXPECT_THAT(Elements("/int32"), IsOkAnd(Counted<int32_t>(6, 40)));
+  EXPECT_THAT(Elements("/uint32"), IsOkAnd(Counted<uint32_t>(6, 40)));
+  EXPECT_THAT(Elements("/little"), IsOkAnd(Counted<int32_t>(6, 1000)));
+  EXPECT_THAT(Elements("/letters"), IsOkAnd(std::string("abcdef")));
+  EXPECT_EQ(Load("/little")->array().storage.endian, model::ByteOrder::kLittle);
+  EXPECT_EQ(Load("/int16")->array().storage.endian, model::ByteOrder::kBig);
+}
+
+TEST_F(Hdf4Test, AttributesDimensionsAndScales) {
+  Open(Golden("types.hdf"));
+  const auto& root = Load("/")->attributes();
+  EXPECT_EQ(model::TextOf(root, "title"), "types");
+  EXPECT_THAT(model::NumbersOf(root, "levels"), ElementsAre(1, 2, 3));
+  const auto node = Load("/float32");
+  EXPECT_THAT(node->array().dimension_names, ElementsAre("y", "x"));
+  EXPECT_EQ(node->array().shape[0].dimcoord, "");
+  EXPECT_EQ(node->array().shape[1].dimcoord, "/x");
+  EXPECT_EQ(Load("/x")->entity.index(), 2U);
+  EXPECT_THAT(Load("/packed")->array().dimension_names, ElementsAre());
+}
+
+TEST_F(Hdf4Test, NamesThatAreTakenOrImpossible) {
+  Open(Golden("types.hdf"));
+  EXPECT_THAT(Elements("/int8_2"), IsOkAnd(Counted<int8_t>(2, 1)));
+  EXPECT_THAT(Elements("/a_b"), IsOkAnd(Counted<int16_t>(2, 1)));
+}
+
+TEST_F(Hdf4Test, SetThatWasNeverWrittenHasItsFillValue) {
+  Open(Golden("types.hdf"));
+  EXPECT_THAT(Elements("/empty"), IsOkAnd(Counted<int16_t>(1, 0).replace(0, 2, "\xf7\xff") +
+                                          "\xf7\xff\xf7\xff\xf7\xff"));
+}
+
+TEST_F(Hdf4Test, OffsetOfCalibrationBecomesThatOfCf) {
+  Open(Golden("types.hdf"));
+  const auto node = Load("/packed");
+  EXPECT_EQ(model::NumberOf(node->attributes(), "scale_factor"), 0.5);
+  EXPECT_EQ(model::NumberOf(node->attributes(), "add_offset"), 5);
+  EXPECT_EQ(model::NumberOf(node->attributes(), "hdf4_add_offset"), -10);
+  EXPECT_THAT(node->notes, ElementsAre(HasSubstr("subtracted before scaling")));
+}
+
+TEST_F(Hdf4Test, ChunksOfEveryCoding) {
+  Open(Golden("chunks.hdf"));
+  const std::string all = Counted<int32_t>(35, 3);
+  for (const char* path : {"/plain", "/deflate", "/whole_deflate", "/after"}) {
+    EXPECT_THAT(Elements(path), IsOkAnd(all)) << path;
+  }
+  // These need libhdf4.
+  for (const char* path : {"/rle", "/skphuff", "/whole_rle", "/whole_nbit"}) {
+    EXPECT_THAT(Elements(path), IsOkAnd(all)) << path;
+  }
+  EXPECT_EQ(Load("/rle")->array().storage.filter->front().name, "rle");
+}
+
+TEST_F(Hdf4Test, ChunksThatAreNotStoredHaveTheFillValue) {
+  Open(Golden("chunks.hdf"));
+  std::string expected = Counted<int32_t>(35, 3);
+  for (size_t i = 0; i < 35; ++i) {
+    const size_t row = i / 7, column = i % 7;
+    const bool is_stored = (row < 2 && column < 3) || (row == 4 && column == 6);
+    if (!is_stored) std::memset(&expected[i * 4], 0xff, 4);
+  }
+  EXPECT_THAT(Elements("/sparse"), IsOkAnd(expected));
+}
+
+TEST_F(Hdf4Test, SetThatHasGrownIsReadFromItsPieces) {
+  Open(Golden("chunks.hdf"));
+  EXPECT_THAT(Elements("/grows"), IsOkAnd(Counted<int32_t>(35, 3)));
+  EXPECT_EQ(Load("/grows")->array().shape[0].size, std::nullopt);
+  EXPECT_THAT(*Load("/grows")->array().storage.shape, ElementsAre(5, 7));
+  EXPECT_EQ(Load("/grows")->source->contiguous(), std::nullopt);
+  EXPECT_NE(Load("/after")->source->contiguous(), std::nullopt);
+}
+
+TEST_F(Hdf4Test, HeadersOfChunksAreReadWithTheChunk) {
+  Open(Golden("chunks.hdf"));
+  source_->ForgetReads();
+  EXPECT_THAT(Elements("/deflate"), IsOkAnd(Counted<int32_t>(35, 3)));
+  // Of 9 chunks: a header, and the bytes.
+  EXPECT_EQ(source_->reads().size(), 18U);
+}
+
+TEST_F(Hdf4Test, ChunksInSeveralPieces) {
+  Open(Golden("rewritten.hdf"));
+  test::PlainIndexCache indexes;
+  const auto source = Load("/deflate")->source;
+  const auto place = source->Locate(std::vector<uint64_t>{0, 0}, indexes).value();
+  EXPECT_GT(place.pieces.size(), 1U);
+  EXPECT_THAT(Elements("/deflate"), IsOk());
+  EXPECT_THAT(Elements("/other"), IsOkAnd(Counted<int16_t>(800, 1)));
+}
+
+TEST_F(Hdf4Test, HeaderOfChunkThatMakesNoSense) {
+  std::string bytes = Golden("chunks.hdf");
+  // The header of the first compressed chunk: tag 61 with the bit of special elements.
+  const size_t entry = bytes.find(std::string("\x40\x3d", 2));
+  ASSERT_NE(entry, bytes.npos);
+  size_t at = 0;
+  for (size_t i = 4; i < 8; ++i) at = at << 8 | static_cast<unsigned char>(bytes[entry + i]);
+  ASSERT_LT(at + 10, bytes.size());
+  std::string damaged = bytes;
+  damaged[at + 1] = 9;
+  Open(damaged);
+  EXPECT_THAT(Elements("/deflate"), IsError(ErrorCode::kUnsupported, HasSubstr("way 9")));
+  damaged = bytes;
+  damaged.replace(at + 8, 2, "\xff\xff");
+  Open(damaged);
+  EXPECT_THAT(Elements("/deflate"),
+              IsError(ErrorCode::kCorrupt, HasSubstr("no element 65535")));
+  EXPECT_THAT(Elements("/plain"), IsOkAnd(Counted<int32_t>(35, 3)));
+}
+
+TEST_F(Hdf4Test, ChunkThatIsTooLargeIsRefused) {
+  Open(Golden("chunks.hdf"), {.max_chunk_size = 100});
+  EXPECT_THAT(Load("/whole_deflate")->error->message(), HasSubstr("--max-chunk-size"));
+  EXPECT_THAT(Elements("/plain"), IsOkAnd(Counted<int32_t>(35, 3)));
+}
+
+TEST_F(Hdf4Test, GridHasItsPlaceAndGroups) {
+  Open(Golden("grid.hdf"));
+  EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("MOD_Grid", "again", "outside")));
+  EXPECT_THAT(hierarchy_->List("/MOD_Grid"),
+              IsOkAnd(ElementsAre("Data Fields", "XDim", "YDim", "spatial_ref")));
+  EXPECT_EQ(model::TextOf(Load("/MOD_Grid")->attributes(), "version"), "1");
+  const auto band = Load("/MOD_Grid/Data Fields/b01");
+  EXPECT_THAT(band->array().dimension_names, ElementsAre("YDim", "XDim"));
+  EXPECT_EQ(band->array().shape[1].dimcoord, "/MOD_Grid/XDim");
+  EXPECT_EQ(model::TextOf(band->attributes(), "grid_mapping"), "spatial_ref");
+  EXPECT_THAT(Elements("/MOD_Grid/Data Fields/b01"), IsOkAnd(Counted<int16_t>(24, 1)));
+  // Its dimensions have no names in the file, but the extents of the grid.
+  EXPECT_THAT(Load("/MOD_Grid/Data Fields/num")->array().dimension_names,
+              ElementsAre("YDim", "XDim"));
+  const auto& mapping = Load("/MOD_Grid/spatial_ref")->attributes();
+  EXPECT_EQ(model::TextOf(mapping, "grid_mapping_name"), "sinusoidal");
+  EXPECT_EQ(model::NumberOf(mapping, "semi_major_axis"), 6371007.181);
+}
+
+TEST_F(Hdf4Test, ArrayOfTwoGroupsHasTwoNames) {
+  Open(Golden("grid.hdf"));
+  const auto link = hierarchy_->GetLink("/again/b01");
+  ASSERT_TRUE(link.has_value());
+  EXPECT_EQ(link->target, "/MOD_Grid/Data Fields/b01");
+  EXPECT_EQ(link->kind, Link::Kind::kHard);
+  EXPECT_THAT(hierarchy_->List("/again"), IsOkAnd(ElementsAre("b01")));
+}
+
+TEST_F(Hdf4Test, TablesAreNamed) {
+  Open(Golden("grid.hdf"));
+  EXPECT_THAT(Load("/")->notes, ElementsAre("tables (Vdata) are not shown: \"a table\""));
+}
+
+TEST_F(Hdf4Test, RasterImages) {
+  Open(Golden("images.hdf"));
+  EXPECT_THAT(Elements("/grey"), IsOkAnd(Counted<uint8_t>(12, 1)));
+  EXPECT_THAT(Elements("/colours"), IsOkAnd(Counted<uint16_t>(36, 1)));
+  EXPECT_THAT(Elements("/deflated"), IsOkAnd(Counted<uint8_t>(36, 1)));
+  EXPECT_EQ(Load("/grey")->array().shape.size(), 2U);
+  EXPECT_EQ(model::TextOf(Load("/grey")->attributes(), "long_name"), "grey");
+}
+
+TEST_F(Hdf4Test, FileThatEndsEarly) {
+  const std::string bytes = Golden("types.hdf");
+  EXPECT_THAT(TryOpen(bytes.substr(0, 4)),
+              IsError(ErrorCode::kCorrupt, HasSubstr("a.hdf: the list of elements continues")));
+  EXPECT_THAT(TryOpen(bytes.substr(0, 100)),
+              IsError(ErrorCode::kCorrupt, HasSubstr("200 entries, more than the file")));
+  EXPECT_THAT(TryOpen(bytes.substr(0, 3)), IsError(ErrorCode::kCorrupt, _));
+}
+
+TEST_F(Hdf4Test, ListOfElementsThatComesBack) {
+  std::string bytes = Golden("types.hdf");
+  bytes.replace(6, 4, Big32(4));
+  EXPECT_THAT(TryOpen(bytes), IsError(ErrorCode::kCorrupt, HasSubstr("comes back")));
+}
+
+TEST_F(Hdf4Test, ListOfElementsThatLeavesTheFile) {
+  std::string bytes = Golden("types.hdf");
+  bytes.replace(6, 4, Big32(0x7fffffff));
+  EXPECT_THAT(TryOpen(bytes), IsError(ErrorCode::kCorrupt, HasSubstr("behind the end")));
+}
+
+TEST_F(Hdf4Test, ElementsThatLeaveTheFile) {
+  std::string bytes = Golden("types.hdf");
+  // The data of the first set: tag 702, reference 3.
+  const size_t entry = bytes.find(std::string("\x02\xbe\0\3", 4));
+  ASSERT_NE(entry, bytes.npos);
+  bytes.replace(entry + 4, 4, Big32(0x7ffffff0));
+  Open(bytes);
+  EXPECT_THAT(Elements("/float32"), IsError(ErrorCode::kCorrupt, HasSubstr("beyond the file")));
+  EXPECT_THAT(Elements("/float64"), IsOkAnd(Counted<double>(6, 40)));
+}
+
+TEST_F(Hdf4Test, DamagedChunkOfDeflate) {
+  std::string bytes = Golden("chunks.hdf");
+  Open(bytes);
+  const auto source = Load("/whole_deflate")->source;
+  test::PlainIndexCache indexes;
+  const auto place = source->Locate(std::vector<uint64_t>{0, 0}, indexes).value();
+  bytes[place.pieces[0].offset] ^= '\x55';
+  Open(bytes);
+  EXPECT_THAT(Elements("/whole_deflate"), IsError(ErrorCode::kCorrupt, HasSubstr("zlib")));
+  EXPECT_THAT(Elements("/after"), IsOkAnd(Counted<int32_t>(35, 3)));
+}
+
+TEST_F(Hdf4Test, ProgramThatIsNoHelperIsAnErrorOfTheFile) {
+  UseHdf4Helper({"/bin/false"});
+  EXPECT_THAT(TryOpen(Golden("types.hdf")),
+              IsError(ErrorCode::kCorrupt, HasSubstr("libhdf4 crashes over it")));
+  UseHdf4Helper({"/bin/sh", "-c", "kill -SEGV $$"});
+  EXPECT_THAT(TryOpen(Golden("types.hdf")),
+              IsError(ErrorCode::kCorrupt, HasSubstr("(signal 11)")));
+  UseHdf4Helper({});
+  EXPECT_THAT(TryOpen(Golden("types.hdf")), IsError(ErrorCode::kUnsupported, _));
+  UseHdf4Helper({NDLFS_EXECUTABLE, "--hdf4-helper"});
+  EXPECT_THAT(TryOpen(Golden("types.hdf")), IsOk());
+}
+
+TEST_F(Hdf4Test, ProcessThatComesToNoEndIsNotAskedAgain) {
+  UseHdf4Helper({"/bin/sh", "-c", "kill -XCPU $$"});
+  source_->Put("b.hdf", Golden("types.hdf"));
+  EXPECT_THAT(Hdf4Format().Open(source_, "b.hdf", {}),
+              IsError(ErrorCode::kCorrupt, HasSubstr("comes to no end")));
+  UseHdf4Helper({NDLFS_EXECUTABLE, "--hdf4-helper"});
+  EXPECT_THAT(Hdf4Format().Open(source_, "b.hdf", {}),
+              IsError(ErrorCode::kCorrupt, HasSubstr("comes to no end")));
+  EXPECT_THAT(TryOpen(Golden("types.hdf")), IsOk());
+}
+
+}  // namespace
+}  // namespace ndlfs::backends
