@@ -301,6 +301,8 @@ class Server final : public HttpServer {
                                     std::string_view version, Transaction& transaction) {
     HttpRequest& request = transaction.request;
     request.method = MethodOf(method);
+    // The first reply of all that follows counts, but its form depends on the target.
+    auto refusal = ReadTarget(transaction);
     if (version != MHD_HTTP_VERSION_1_1 && version != MHD_HTTP_VERSION_1_0) {
       return ErrorReply(kVersionNotSupported, "HTTP/1.1 is spoken here");
     }
@@ -320,12 +322,13 @@ class Server final : public HttpServer {
     if (!fields.Flaw().empty()) {
       return ErrorReply(kBadRequestStatus, std::string(fields.Flaw()));
     }
+    // Which method it is comes first: the answer to any other says which there are.
     if (request.method == Method::kOther) return site_.Refuse(request);
     if (fields.has_body() && request.method != Method::kPropfind) {
       return ErrorReply(kTooLarge, "a request with a body");
     }
     transaction.user = UserOf(connection, fields);
-    return ReadTarget(transaction);
+    return refusal;
   }
 
   std::optional<HttpReply> ReadTarget(Transaction& transaction) const {

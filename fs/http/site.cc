@@ -8,6 +8,7 @@
 
 #include "backends/base/percent_encoding.h"
 #include "fs/http/content_type.h"
+#include "fs/http/dap_error.h"
 #include "fs/http/dap_target.h"
 #include "fs/http/found_node.h"
 #include "fs/http/listing.h"
@@ -26,6 +27,8 @@ constexpr unsigned kPartial = 206;
 constexpr unsigned kMultistatus = 207;
 constexpr unsigned kMoved = 301;
 constexpr unsigned kNotModified = 304;
+constexpr unsigned kBadRequest = 400;
+constexpr unsigned kFirstError = kBadRequest;
 constexpr unsigned kUnauthorized = 401;
 constexpr unsigned kForbiddenDepth = 403;
 constexpr unsigned kAbsent = 404;
@@ -60,6 +63,15 @@ bool WantsJson(const HttpRequest& request) {
   const auto format = request.target.Parameter("format");
   if (format) return *format == "json";
   return Accepts(request, "application/json") && !Accepts(request, "text/html");
+}
+
+// The body of a folder: JSON or a page.
+void SetText(HttpReply& reply, bool is_json, std::string text) {
+  reply.text = std::move(text);
+  reply.fields.emplace_back("Content-Type",
+                            is_json ? "application/json" : "text/html; charset=utf-8");
+  reply.fields.emplace_back("Cache-Control", "no-cache");
+  reply.fields.emplace_back("Vary", "Accept");
 }
 
 // Whether a browser may run scripts of the reply.
@@ -160,9 +172,7 @@ std::optional<HttpReply> Site::Refuse(const HttpRequest& request) const {
     return reply;
   }
   if (!options_.s3.access_key.empty() && IsForBucket(options_.s3, request.target)) {
-    auto refusal = RefuseUnsigned(options_.s3, request, ::time(nullptr));
-    if (refusal) DescribeS3Error(*refusal);
-    return refusal;
+    return RefuseUnsigned(options_.s3, request, ::time(nullptr));
   }
   if (options_.token.empty()) return std::nullopt;
   const TokenPlace place = FindToken(request.target, request.credentials, options_.token);
@@ -174,6 +184,13 @@ std::optional<HttpReply> Site::Refuse(const HttpRequest& request) const {
 }
 
 void Site::Complete(const HttpRequest& request, HttpReply& reply) const {
+  if (reply.status >= kFirstError) {
+    if (IsForBucket(options_.s3, request.target)) {
+      DescribeS3Error(reply);
+    } else {
+      DescribeDapError(request.target, reply);
+    }
+  }
   reply.fields.emplace_back("Server", "ndlfs");
   reply.fields.emplace_back("X-Content-Type-Options", "nosniff");
   // A page of the source may have a script of somebody else: it reads nothing of this site.
@@ -217,9 +234,6 @@ std::variant<HttpReply, Lane> Site::Answer(const HttpRequest& request, Lane lane
       if (reply.status >= kServerFault) Complain(answer.error());
       answer = std::move(reply);
     }
-    if (auto* const reply = std::get_if<HttpReply>(&*answer); reply && is_for_bucket) {
-      DescribeS3Error(*reply);
-    }
     return *std::move(answer);
   }
 }
@@ -252,7 +266,12 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
   if (!names.empty() && IsAskedByHabit(names.back())) {
     return model::NotFound("{}", names.back());
   }
-  NDLFS_TRY(const TreeNodePtr node, FindNode(request.target));
+  const auto found = FindNode(request.target);
+  if (!found && ErrorReply(found.error()).status == kAbsent) {
+    const auto wrong = FindWrongConstraint(request.target);
+    if (wrong) return ErrorReply(kBadRequest, *wrong);
+  }
+  NDLFS_TRY(const TreeNodePtr node, found);
   const Lane needed = LaneOf(*node, lane);
   if (lane == Lane::kLook && needed != lane) return needed;
   NDLFS_TRY(const Attributes attributes, node->StatWhenFound());
@@ -278,6 +297,21 @@ Result<TreeNodePtr> Site::FindNode(const RequestTarget& target) const {
   return found;
 }
 
+std::optional<std::string> Site::FindWrongConstraint(const RequestTarget& target) const {
+  if (target.query.empty()) return std::nullopt;
+  for (const DapTarget& place : FindDapTargets(target)) {
+    const auto group = FindNodeAt(root_, place.folder);
+    if (!group || !(*group)->Lookup(place.description)) continue;
+    const auto found = (*group)->Lookup(place.name);
+    if (found) return std::nullopt;
+    std::string reason = found.error().message();
+    const std::string name = place.name + ": ";
+    if (reason.starts_with(name)) reason.erase(0, name.size());
+    return reason;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::pair<std::string, std::string>> Site::DapFieldsOf(
     const RequestTarget& target) const {
   const std::vector<DapTarget> places = FindDapTargets(target);
@@ -301,9 +335,8 @@ Result<HttpReply> Site::AnswerDirectory(const HttpRequest& request,
   }
   if (const auto question = request.target.Parameter("q")) {
     NDLFS_TRY(const SearchResult found, Search(node, *question));
-    reply.text = SearchAsHtml(found, *question);
-    reply.fields.emplace_back("Content-Type", "text/html; charset=utf-8");
-    reply.fields.emplace_back("Cache-Control", "no-cache");
+    const bool is_json = WantsJson(request);
+    SetText(reply, is_json, is_json ? SearchAsJson(found) : SearchAsHtml(found, *question));
     return reply;
   }
   NDLFS_TRY(Listing listing,
@@ -312,11 +345,7 @@ Result<HttpReply> Site::AnswerDirectory(const HttpRequest& request,
   if (!is_json && Accepts(request, "text/html")) {
     NDLFS_RETURN_IF_ERROR(FindPictures(root_, names, node, listing));
   }
-  reply.text = is_json ? ListingAsJson(listing) : ListingAsHtml(listing, names);
-  reply.fields.emplace_back("Content-Type",
-                            is_json ? "application/json" : "text/html; charset=utf-8");
-  reply.fields.emplace_back("Cache-Control", "no-cache");
-  reply.fields.emplace_back("Vary", "Accept");
+  SetText(reply, is_json, is_json ? ListingAsJson(listing) : ListingAsHtml(listing, names));
   return reply;
 }
 

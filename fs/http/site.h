@@ -47,7 +47,8 @@ class Site {
   // decodes more than is usual there.
   std::variant<HttpReply, Lane> Answer(const HttpRequest& request, Lane lane) const;
 
-  // Adds the fields that every reply to `request` has.
+  // Adds the fields that every reply to `request` has, and gives errors the form that the
+  // clients of its protocol read.
   void Complete(const HttpRequest& request, HttpReply& reply) const;
 
   // Reports `error` if it is trouble with the source, and not an answer.
@@ -59,6 +60,9 @@ class Site {
   Answered Try(const HttpRequest& request, Lane lane) const;
   Answered TryForBucket(const HttpRequest& request, Lane lane) const;
   model::Result<TreeNodePtr> FindNode(const RequestTarget& target) const;
+  // What is wrong with the constraint of a request of DAP, if its dataset is there; nullopt
+  // otherwise. For a target that was not found.
+  std::optional<std::string> FindWrongConstraint(const RequestTarget& target) const;
   // The fields of an answer of DAP; none if the target is a file that is only called like one.
   std::vector<std::pair<std::string, std::string>> DapFieldsOf(
       const RequestTarget& target) const;

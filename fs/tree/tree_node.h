@@ -190,8 +190,8 @@ class TreeNode {
   // kStale; a new lookup then finds the node of the new contents.
   virtual model::Result<OpenedFile> Open();
 
-  // The version that Open() has opened last; nullopt if the file is made anew for each reader.
-  // Call it after Open().
+  // The version that Open() has opened last or, before, the one that the lookup has found;
+  // nullopt if the file is made anew for each reader, or if its size is not known.
   virtual std::optional<FileVersion> Version() const { return std::nullopt; }
 
   virtual model::Result<std::string> ReadLink() const;

@@ -417,6 +417,15 @@ class PagesTest(ServeCase):
         self.assertIn("0 found", server.get("/dir/?q=").decode())
         self.assertIn('<form><input type="search" name="q"', server.get("/").decode())
 
+    def test_search_for_programs(self):
+        server = self.serve()
+        for options in {"path": "/?q=wind&format=json"}, {"path": "/?q=wind", "Accept": "application/json"}:
+            _, fields, body = server.ask(**options)
+            self.assertEqual(fields["Content-Type"], "application/json")
+            self.assertEqual(json.loads(body), {"complete": True, "hits": [
+                {"path": "s.zarr/a", "type": "directory", "attribute": "long_name", "value": "Wind <speed>"}]})
+        self.assertEqual(json.loads(server.get("/?q=nothing&format=json"))["hits"], [])
+
     def test_folders_show_pictures(self):
         page = self.serve().ask("/s.zarr/", Accept="text/html")[2].decode()
         self.assertIn('<img src="./a/thumbnail.png"', page)
@@ -518,8 +527,17 @@ class DapTest(ServeCase):
 
     def test_questions_that_make_no_sense(self):
         server = self.serve()
-        for query in ("nothing", "grid%5B0%5D", "grid%5B0%5D%5B9%5D", "grid&x>1", "f(x)", "%5B", ","):
-            self.assertEqual(server.ask("/d.zarr.dds?" + query)[0], 404, query)
+        for query, reason in (("nothing", r'no variable \"nothing\"; there are '), ("grid%5B0%5D", "grid has 2 dimensions, not 1"),
+                              ("grid%5B0%5D%5B9%5D", "index 9 of dimension 1, which has the size 4"),
+                              ("grid&x>1", "selections are not supported"), ("f(x)", "functions are not supported"),
+                              ("%5B", "without a name"), (",", "without a name")):
+            for extension in "dds", "dods", "ascii":
+                status, fields, body = server.ask(f"/d.zarr.{extension}?{query}")
+                self.assertEqual((status, fields["Content-Description"], fields["XDAP"]), (400, "dods-error", "2.0"), query)
+                self.assertRegex(body.decode(), r'\AError \{\n    code = 1005;\n    message = ".*";\n\};\n\Z')
+                self.assertIn(reason, body.decode())
+        # A mistake of a client is none of the store.
+        self.assertEqual(server.ask("/d.zarr/error.txt")[0], 404)
         self.assertEqual(server.ask("/none.dds")[0], 404)
         self.assertEqual(server.ask("/dir.dds")[0], 404)
         self.assertEqual(server.ask("/d.zarr.dds?" + ",".join(["scalar"] * 800))[0], 200)
@@ -591,7 +609,11 @@ class Dap4Test(DapTest):
     def test_questions_that_make_no_sense(self):
         server = self.serve()
         for query in ("/nothing", "/grid%5B0%5D", "/grid%5B0%5D%5B9%5D", "/grid|x>1", "x=%5B0%5D", "%5B", ";"):
-            self.assertEqual(server.ask("/d.zarr.dmr?dap4.ce=" + query)[0], 404, query)
+            status, fields, body = server.ask("/d.zarr.dmr?dap4.ce=" + query)
+            self.assertEqual((status, fields["Content-Type"]), (400, "application/vnd.opendap.dap4.error+xml"), query)
+            error = xml.etree.ElementTree.fromstring(body)
+            self.assertEqual((error.tag, error.get("httpcode")), ("{http://xml.opendap.org/ns/DAP/4.0#}Error", "400"))
+            self.assertTrue(error[0].text)
         self.assertEqual(server.ask("/none.dmr")[0], 404)
         self.assertEqual(server.ask("/d.zarr.dmr?dap4.ce=" + ";".join(["/scalar"] * 800))[0], 200)
         self.assertEqual(server.get("/d.zarr/data.nc.dmr"), server.get("/d.zarr.dmr.xml"))
@@ -642,6 +664,21 @@ class S3Test(ServeCase):
         self.assertEqual(curl("tree/s.zarr/a/data.raw"), VALUES.tobytes())
         self.assertIn(b"<Key>dir/read me.txt</Key>", curl("tree?list-type=2&prefix=dir/"))
         self.assertIn(b"AccessDenied", curl("tree/s.zarr/a/data.raw", key="nobody"))
+
+    def test_lists_have_the_tags_of_objects(self):
+        with Server(self.source, "--s3", "tree") as server:
+            listed = xml.etree.ElementTree.fromstring(server.get("/tree?list-type=2"))
+            space = "{http://s3.amazonaws.com/doc/2006-03-01/}"
+            tags = {entry.findtext(space + "Key"): entry.findtext(space + "ETag") for entry in listed.findall(space + "Contents")}
+            self.assertIn("s.zarr/a/data.npy", tags)
+            for key, tag in tags.items():
+                self.assertEqual(server.ask("/tree/" + urllib.parse.quote(key), "HEAD")[1]["ETag"], tag, key)
+
+    def test_writing(self):
+        for method in "PUT", "DELETE", "POST":
+            status, fields, body = self.server.ask("/tree/s.zarr/a/data.raw", method, b"bytes")
+            self.assertEqual((status, fields["Content-Type"]), (405, "application/xml"))
+            self.assertIn(b"<Code>MethodNotAllowed</Code>", body)
 
     def test_unsigned_requests(self):
         status, fields, body = self.server.ask("/tree/s.zarr/a/data.raw")

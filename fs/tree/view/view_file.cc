@@ -179,7 +179,7 @@ class ViewFile final : public TreeNode {
   }
   std::optional<FileVersion> Version() const override EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
-    if (!served_ || !size_) return std::nullopt;
+    if (!size_) return std::nullopt;
     return FileVersion{generation_, *size_};
   }
 

@@ -158,9 +158,10 @@ TEST_F(DapTest, NumbersThatNoTypeHoldsAreMissing) {
 }
 
 TEST_F(DapTest, WrongConstraintsHaveReasons) {
-  EXPECT_THAT(Read("data[nothing].dds"), HasSubstr("no variable \"nothing\""));
+  EXPECT_EQ(Read("data[nothing].dds"),
+            "no variable \"nothing\"; there are small, t, we%20ird%2E1, wide, x, y");
   EXPECT_THAT(Read("data[t[0]].dods"), HasSubstr("t has 2 dimensions, not 1"));
-  EXPECT_THAT(Read("data[t[0][3]].dods"), HasSubstr("index 3 of dimension 1, which has 3"));
+  EXPECT_THAT(Read("data[t[0][3]].dods"), HasSubstr("index 3 of dimension 1, which has the size 3"));
   EXPECT_THAT(Read("data[t&t>1].dods"), HasSubstr("selections"));
   EXPECT_THAT(Read("data[x.t].dods"), HasSubstr("no variable"));
   for (const char* name : {"data.dd", "dds", "data[.dds", "data].dds", "datax.dds",
