@@ -208,14 +208,14 @@ TEST_F(Dap4Test, NamesThatWouldBecomeTheSameDiffer) {
   hierarchy_->AddGroup("/n\x02");
   hierarchy_->AddArray("/n\x02/b\\.@;", bytes("4"));
   const std::string dmr = Read("data.dmr");
-  for (const char* element : {"<UInt8 name=\"n_\">", "<UInt8 name=\"n__2\">",
-                              "<UInt8 name=\"n__3\">", "<Group name=\"n__4\">"}) {
+  for (const char* element : {"<UInt8 name=\"n_\">", "<UInt8 name=\"n__3\">",
+                              "<UInt8 name=\"n__4\">", "<Group name=\"n__2\">"}) {
     EXPECT_THAT(dmr, HasSubstr(element));
   }
   EXPECT_THAT(dmr, HasSubstr("<Attribute name=\"ndlfs_name\" type=\"String\"><Value>n "));
   EXPECT_EQ(Ask("data[/n_].dap").data, "1");
-  EXPECT_EQ(Ask("data[/n__2;/n__3].dap").data.size(), 2U);
-  EXPECT_EQ(Ask("data[/n__4/b\\\\.@\\;].dap").data, "4");
+  EXPECT_EQ(Ask("data[/n__3;/n__4].dap").data.size(), 2U);
+  EXPECT_EQ(Ask("data[/n__2/b\\\\.@\\;].dap").data, "4");
   EXPECT_THAT(Read("data[/none].dmr"), HasSubstr("no variable \"/none\"; there are /"));
 }
 

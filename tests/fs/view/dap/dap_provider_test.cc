@@ -159,7 +159,7 @@ TEST_F(DapTest, NumbersThatNoTypeHoldsAreMissing) {
 
 TEST_F(DapTest, WrongConstraintsHaveReasons) {
   EXPECT_EQ(Read("data[nothing].dds"),
-            "no variable \"nothing\"; there are small, t, we%20ird%2E1, wide, x, y");
+            "no variable \"nothing\"; there are x, y, small, t, we%20ird%2E1, wide");
   EXPECT_THAT(Read("data[t[0]].dods"), HasSubstr("t has 2 dimensions, not 1"));
   EXPECT_THAT(Read("data[t[0][3]].dods"), HasSubstr("index 3 of dimension 1, which has the size 3"));
   EXPECT_THAT(Read("data[t&t>1].dods"), HasSubstr("selections"));
