@@ -31,9 +31,9 @@ constexpr std::array<Answer, 7> kAnswers = {
      {".dmr", ".dmr", "4.0", kDmrType, ""},
      {".dap", ".dap", "4.0", "application/vnd.opendap.dap4.data", ""}}};
 
-// netCDF-C 4.9 encodes a constraint up to three times.
+// netCDF-C 4.9 encodes a constraint up to three times, in addition to what its user does.
 std::string DecodeRepeatedly(std::string text) {
-  constexpr int kMostTimes = 2;
+  constexpr int kMostTimes = 3;
   for (int i = 0; i < kMostTimes && text.find('%') != std::string::npos; ++i) {
     text = backends::PercentDecodeLeniently(text);
   }
@@ -62,7 +62,8 @@ std::vector<DapTarget> PlacesOf(const RequestTarget& target, std::string_view ex
   std::string_view stem = target.names.back();
   stem.remove_suffix(extension.size());
   const std::vector<std::string> around(target.names.begin(), target.names.end() - 1);
-  if (stem.empty() || stem == kData) return {{.folder = around, .name = std::string(kData) + end}};
+  if (stem.empty() || stem == kData)
+    return {{.folder = around, .name = std::string(kData) + end}};
   std::vector<std::string> folder = around;
   folder.emplace_back(stem);
   std::vector<DapTarget> out = {

@@ -141,6 +141,42 @@ void SetBody(HttpReply& reply, const HttpRequest& request, const Validators& val
   reply.fields.emplace_back("Content-Type", type);
 }
 
+// The answer with a file. `dap` are the fields of an answer of DAP.
+HttpReply ReplyWith(const HttpRequest& request, const FoundFile& file,
+                    const std::vector<std::pair<std::string, std::string>>& dap) {
+  HttpReply reply;
+  const Validators& validators = file.validators;
+  if (validators.etag) reply.fields.emplace_back("ETag", *validators.etag);
+  reply.fields.emplace_back("Last-Modified", model::FormatHttpDate(validators.mtime_seconds));
+  // Clients may keep the bytes, but ask whether they are still true.
+  reply.fields.emplace_back("Cache-Control", "no-cache");
+  switch (Evaluate(request.conditions, validators)) {
+    case Verdict::kNotModified:
+      reply.status = kNotModified;
+      return reply;
+    case Verdict::kFailed:
+      return ErrorReply(kPreconditionFailed, "it has changed");
+    case Verdict::kSend:
+      break;
+  }
+  std::string type = ContentTypeOf(request.target.names.back());
+  for (const auto& [name, value] : dap) {
+    if (name == "Content-Type") {
+      type = value;
+    } else {
+      reply.fields.emplace_back(name, value);
+    }
+  }
+  reply.file = file.handle;
+  if (!file.size) {
+    reply.fields.emplace_back("Content-Type", type);
+    return reply;
+  }
+  reply.fields.emplace_back("Accept-Ranges", "bytes");
+  SetBody(reply, request, validators, *file.size, type);
+  return reply;
+}
+
 // The lane in which the size of `node` is found; `lane` if any will do.
 Lane LaneOf(const TreeNode& node, Lane lane) {
   const TreeNode::Cost cost = node.StatCost();
@@ -376,38 +412,34 @@ Result<HttpReply> Site::AnswerFile(const HttpRequest& request, TreeNode& node) c
   NDLFS_TRY(const Attributes attributes, node.Stat());
   const std::optional<FileVersion> version = node.Version();
   constexpr int64_t kSecond = 1'000'000'000;
-  Validators validators{.mtime_seconds = attributes.mtime_ns / kSecond};
-  if (version) validators.etag = EtagOf(*version);
+  FoundFile file{.handle = opened.handle,
+                 .validators = {.mtime_seconds = attributes.mtime_ns / kSecond},
+                 .size = {}};
+  if (version) file.validators.etag = EtagOf(*version);
+  if (!opened.size_unknown) file.size = version ? version->size : attributes.size;
+  HttpReply reply = ReplyWith(request, file, DapFieldsOf(request.target));
+  if (MayBeKnown(request.target) && file.size) {
+    known_.Keep(request.target.names, std::move(file), opened.looked_at);
+  }
+  return reply;
+}
 
-  HttpReply reply;
-  if (validators.etag) reply.fields.emplace_back("ETag", *validators.etag);
-  reply.fields.emplace_back("Last-Modified", model::FormatHttpDate(validators.mtime_seconds));
-  // Clients may keep the bytes, but ask whether they are still true.
-  reply.fields.emplace_back("Cache-Control", "no-cache");
-  switch (Evaluate(request.conditions, validators)) {
-    case Verdict::kNotModified:
-      reply.status = kNotModified;
-      return reply;
-    case Verdict::kFailed:
-      return ErrorReply(kPreconditionFailed, "it has changed");
-    case Verdict::kSend:
-      break;
-  }
-  std::string type = ContentTypeOf(request.target.names.back());
-  for (const auto& [name, value] : DapFieldsOf(request.target)) {
-    if (name == "Content-Type") {
-      type = value;
-    } else {
-      reply.fields.emplace_back(name, value);
-    }
-  }
-  reply.file = opened.handle;
-  if (opened.size_unknown) {
-    reply.fields.emplace_back("Content-Type", type);
-    return reply;
-  }
-  reply.fields.emplace_back("Accept-Ranges", "bytes");
-  SetBody(reply, request, validators, version ? version->size : attributes.size, type);
+// A query may mean another file, and a bucket has other paths.
+bool Site::MayBeKnown(const RequestTarget& target) const {
+  return !target.names.empty() && !target.ends_in_slash && target.query.empty() &&
+         !IsForBucket(options_.s3, target) && !IsForDap(target);
+}
+
+std::optional<HttpReply> Site::AnswerKnown(const HttpRequest& request) const {
+  // Longer bodies are worth a reader of their own, which reads ahead.
+  constexpr uint64_t kShort = uint64_t{64} << 10;
+  const bool is_read = request.method == Method::kGet || request.method == Method::kHead;
+  if (!is_read || !MayBeKnown(request.target)) return std::nullopt;
+  const auto file = known_.Find(request.target.names);
+  if (!file) return std::nullopt;
+  HttpReply reply = ReplyWith(request, *file, {});
+  const bool has_body = reply.file && request.method == Method::kGet;
+  if (has_body && reply.length.value_or(UINT64_MAX) > kShort) return std::nullopt;
   return reply;
 }
 

@@ -250,6 +250,77 @@ TEST(MultistatusTest, NamesAreEncodedBelowTheBase) {
   EXPECT_THAT(text, HasSubstr("<D:displayname>&lt;x&gt;</D:displayname>"));
 }
 
+// A file that counts how often it is opened, and that one may rely on for a while.
+class CountedFile final : public TreeNode {
+ public:
+  Relation Compare(const TreeNode&) const override { return Relation::kSame; }
+  model::Result<Attributes> Stat() const override {
+    Attributes attributes = kOfFile;
+    attributes.size = 10;
+    return attributes;
+  }
+  model::Result<OpenedFile> Open() override {
+    ++opens;
+    OpenedFile opened = OpenText(std::make_shared<const std::string>("0123456789"));
+    opened.looked_at = looked_at;
+    return opened;
+  }
+  std::optional<FileVersion> Version() const override { return FileVersion{7, 10}; }
+
+  int opens = 0;
+  KnownFiles::Clock::time_point looked_at = KnownFiles::Clock::now();
+};
+
+class KnownFilesTest : public testing::Test {
+ protected:
+  Site MakeSite(std::chrono::nanoseconds trusted) {
+    return Site(std::make_shared<Folder>(std::map<std::string, TreeNodePtr>{{"f", file_}}),
+                {.trusted = trusted}, {});
+  }
+
+  std::shared_ptr<CountedFile> file_ = std::make_shared<CountedFile>();
+};
+
+TEST_F(KnownFilesTest, FileIsOpenedOnceWhileTheLookAtItIsTrusted) {
+  const Site site = MakeSite(std::chrono::hours(1));
+  HttpRequest request = Get("/f");
+  EXPECT_FALSE(site.AnswerKnown(request));
+  const HttpReply first = AnswerOf(site, request);
+  request.range = "bytes=2-4";
+  auto known = site.AnswerKnown(request);
+  ASSERT_TRUE(known);
+  EXPECT_EQ(file_->opens, 1);
+  EXPECT_EQ(known->status, 206);
+  EXPECT_EQ(Field(*known, "Content-Range"), "bytes 2-4/10");
+  EXPECT_EQ(Field(*known, "ETag"), Field(first, "ETag"));
+  request.conditions.if_none_match = Field(first, "ETag");
+  EXPECT_EQ(site.AnswerKnown(request)->status, 304);
+  EXPECT_FALSE(site.AnswerKnown(Get("/f?x")));
+  EXPECT_FALSE(site.AnswerKnown(Get("/f/")));
+  EXPECT_FALSE(site.AnswerKnown(Get("/f", Method::kPropfind)));
+  site.ForgetKnown(request);
+  EXPECT_FALSE(site.AnswerKnown(Get("/f")));
+}
+
+TEST_F(KnownFilesTest, NothingIsKnownLongerThanTheLookIsTrusted) {
+  const Site anew = MakeSite({});
+  AnswerOf(anew, Get("/f"));
+  EXPECT_FALSE(anew.AnswerKnown(Get("/f")));
+  const Site site = MakeSite(std::chrono::seconds(10));
+  file_->looked_at -= std::chrono::seconds(11);
+  AnswerOf(site, Get("/f"));
+  EXPECT_FALSE(site.AnswerKnown(Get("/f")));
+  file_->looked_at = {};  // nobody may rely on it
+  AnswerOf(site, Get("/f"));
+  EXPECT_FALSE(site.AnswerKnown(Get("/f")));
+  file_->looked_at = KnownFiles::Clock::now();
+  AnswerOf(site, Get("/f"));
+  EXPECT_TRUE(site.AnswerKnown(Get("/f")));
+  EXPECT_TRUE(site.DropOldFiles(KnownFiles::Clock::now()));
+  EXPECT_FALSE(site.DropOldFiles(KnownFiles::Clock::now() + std::chrono::seconds(11)));
+  EXPECT_FALSE(site.AnswerKnown(Get("/f")));
+}
+
 // A dataset of DAP with the variable x.
 class DapSiteTest : public testing::Test {
  protected:
