@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 import urllib.parse
 import xml.etree.ElementTree
 import zlib
@@ -158,6 +159,20 @@ class HttpTest(ServeCase):
         self.assertEqual(server.ask("/s.zarr/a/data.raw", If_Range=tag, Range="bytes=5-")[::2], (200, after))
         self.assertEqual(server.ask("/s.zarr/a/data.raw", If_Range=fields["ETag"], Range="bytes=5-")[::2],
                          (206, after[5:]))
+
+    def test_a_file_that_is_known_is_looked_at_again(self):
+        server = self.serve("--revalidate", "1")
+        versions = {}
+        for number in range(3):
+            zarr.open_group(self.path("s.zarr"), "a")["a"][:16] = number
+            end = time.monotonic() + 1.1
+            while time.monotonic() < end:
+                status, fields, body = server.ask("/s.zarr/a/data.raw", Range="bytes=0-63")
+                self.assertEqual(status, 206)
+                self.assertEqual(versions.setdefault(fields["ETag"], body), body)
+            status, _, body = server.ask("/s.zarr/a/data.raw", Range="bytes=0-63")
+            self.assertEqual(body, np.full(16, number, "<i4").tobytes())
+        self.assertGreaterEqual(len(versions), 3)
 
     def test_folders(self):
         server = self.serve()

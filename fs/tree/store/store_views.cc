@@ -240,7 +240,9 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   // Last, so that it is not dropped for its own parts.
   store->Touch(entity);
   if (view) return kept;
-  if (view.error().code() == model::ErrorCode::kNotFound) {
+  // Whoever has made up the part of a view that a name with brackets means.
+  const bool is_of_caller = file->name.find('[') != std::string::npos;
+  if (is_of_caller && view.error().code() == model::ErrorCode::kNotFound) {
     return Refuse(*store, *entity, *file, view.error());
   }
   entity->NoteFailure(NameOf(*store, *entity, file->name), view.error());
