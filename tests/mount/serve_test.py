@@ -563,6 +563,13 @@ class DapTest(ServeCase):
         self.assertEqual(server.get("/d.zarr/d.nc.das"), server.get("/d.zarr.das"))
 
 
+    def test_arrays_that_cannot_be_read_are_named(self):
+        harness.write(self.path("d.zarr", "bad", ".zarray"), json.dumps({
+            "zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", "compressor": {"id": "nosuch"}, "fill_value": 0, "order": "C",
+            "filters": None}))
+        server = self.serve()
+        self.assertRegex(server.get("/d.zarr.das").decode(), 'String ndlfs_left_out ".*bad: .*nosuch')
+
     def test_text(self):
         server = self.serve()
         status, fields, body = server.ask("/d.zarr.ascii?grid%5B1:2%5D%5B0:3:3%5D,scalar,text,u4")
@@ -636,6 +643,25 @@ class Dap4Test(DapTest):
 
     def test_text(self):
         pass
+
+    def test_names_of_any_characters(self):
+        names = ["a.b@c", "x y", "q;r", "d\\e", "b[0]", "c{d}|e=f", "u<&>\"'", "\u00fc"]
+        with netCDF4.Dataset(self.path("names.nc"), "w") as dataset:
+            for size, name in enumerate(names, 2):
+                dataset.createDimension(name, size)
+                dataset.createVariable(name, "i4", (name,))[:] = np.arange(size)
+        server = self.serve()
+        with netCDF4.Dataset(server.url + "names.nc#dap4") as dataset:
+            self.assertEqual(set(dataset.variables), set(names))
+            for size, name in enumerate(names, 2):
+                np.testing.assert_array_equal(dataset[name][...], np.arange(size))
+        for size, name in enumerate(names, 2):
+            escaped = urllib.parse.quote("/" + re.sub(r"([][\\;{}|=.@])", r"\\\1", name))
+            with netCDF4.Dataset(f"{server.url}names.nc?dap4.ce={escaped}#dap4") as dataset:
+                np.testing.assert_array_equal(dataset.variables[name][...], np.arange(size))
+        with netCDF4.Dataset(server.url + "names.nc") as dataset:
+            self.assertIn("_%C3%BC", dataset.variables)
+            self.assertIn("x%20y", dataset.variables)
 
 
 class MountOfServerTest(ServeCase):

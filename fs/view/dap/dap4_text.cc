@@ -133,8 +133,7 @@ void WriteAttribute(std::string& out, std::string_view name, const AttributeValu
                           values.values[0].find_first_of("<>&\"'\\") != std::string::npos;
   if (is_special) out += " value=\"" + AttributeText(values.values[0]) + '"';
   out += '>';
-  for (const std::string& value : values.values)
-    out += "<Value>" + XmlText(value) + "</Value>";
+  for (const std::string& value : values.values) out += "<Value>" + XmlText(value) + "</Value>";
   out += "</Attribute>\n";
 }
 
