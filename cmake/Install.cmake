@@ -71,4 +71,5 @@ install(FILES
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 # README.md links to the recipes and the picture.
 install(FILES examples/make_data.py examples/zarr3.py examples/RECIPES.md examples/preview.png
+  examples/kubernetes.yaml
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

@@ -149,6 +149,13 @@ Result<void> Body::ReadFirst() {
   return {};
 }
 
+backends::ConstByteSpan Body::WholeInMemory() const {
+  const MutexLock lock(mutex_);
+  const bool is_one = length_ && parts_.size() == 1 && parts_[0].text.empty();
+  if (!is_one || !next_ || next_->bytes.size() != *length_) return {};
+  return next_->bytes.span();
+}
+
 void Body::Put(Result<Block> block) {
   std::function<void()> resume;
   if (!block) services_.site.Complain(block.error());

@@ -77,6 +77,10 @@ class Body : public std::enable_shared_from_this<Body> {
   Taken Take(backends::ByteSpan out, const std::function<void()>& suspend,
              std::function<void()> resume) EXCLUDES(mutex_);
 
+  // All bytes, if ReadFirst() has read all, and Take() was not called; empty otherwise. They
+  // live as long as the body.
+  backends::ConstByteSpan WholeInMemory() const EXCLUDES(mutex_);
+
   // Nobody waits for the body any more.
   void Abandon();
 
@@ -105,7 +109,7 @@ class Body : public std::enable_shared_from_this<Body> {
   const std::shared_ptr<backends::Cancellation> cancellation_ =
       std::make_shared<backends::Cancellation>();
 
-  model::Mutex mutex_;
+  mutable model::Mutex mutex_;
   // The part that is sent, how much of its text was taken, and of its range was read.
   size_t part_ GUARDED_BY(mutex_) = 0;
   size_t text_taken_ GUARDED_BY(mutex_) = 0;

@@ -31,9 +31,9 @@ constexpr std::array<Answer, 7> kAnswers = {
      {".dmr", ".dmr", "4.0", kDmrType, ""},
      {".dap", ".dap", "4.0", "application/vnd.opendap.dap4.data", ""}}};
 
-// netCDF-C 4.9 encodes a constraint up to three times.
+// netCDF-C 4.9 encodes a constraint up to three times, in addition to what its user does.
 std::string DecodeRepeatedly(std::string text) {
-  constexpr int kMostTimes = 2;
+  constexpr int kMostTimes = 3;
   for (int i = 0; i < kMostTimes && text.find('%') != std::string::npos; ++i) {
     text = backends::PercentDecodeLeniently(text);
   }
@@ -62,14 +62,16 @@ std::vector<DapTarget> PlacesOf(const RequestTarget& target, std::string_view ex
   std::string_view stem = target.names.back();
   stem.remove_suffix(extension.size());
   const std::vector<std::string> around(target.names.begin(), target.names.end() - 1);
-  if (stem.empty() || stem == kData) return {{around, std::string(kData) + end, {}}};
+  if (stem.empty() || stem == kData)
+    return {{.folder = around, .name = std::string(kData) + end}};
   std::vector<std::string> folder = around;
   folder.emplace_back(stem);
-  std::vector<DapTarget> out = {{std::move(folder), std::string(kData) + end, {}}};
+  std::vector<DapTarget> out = {
+      {.folder = std::move(folder), .name = std::string(kData) + end}};
   if (stem.ends_with(kNetcdf)) {
     // Files of a group may be called like the group.
     stem.remove_suffix(kNetcdf.size());
-    out.push_back({around, std::string(stem) + end, {}});
+    out.push_back({.folder = around, .name = std::string(stem) + end});
   }
   return out;
 }
@@ -80,8 +82,12 @@ std::vector<DapTarget> FindDapTargets(const RequestTarget& target) {
   if (target.names.empty() || target.ends_in_slash) return {};
   for (const Answer& answer : kAnswers) {
     if (!target.names.back().ends_with(answer.extension)) continue;
-    std::vector<DapTarget> places = PlacesOf(target, answer.extension, EndOf(answer, target));
+    const std::string end = EndOf(answer, target);
+    std::vector<DapTarget> places = PlacesOf(target, answer.extension, end);
     for (DapTarget& place : places) {
+      place.description = place.name.substr(0, place.name.size() - end.size()) +
+                          (answer.version == "2.0" ? ".dds" : ".dmr");
+      place.version = answer.version;
       place.fields = {{"Content-Type", std::string(answer.type)},
                       {"XDAP", std::string(answer.version)}};
       if (!answer.description.empty()) {

@@ -14,10 +14,12 @@ namespace ndlfs::fs {
 
 // The file of the tree that answers a request of DAP (fs/view/dap/).
 struct DapTarget {
-  std::vector<std::string> folder;  // the path of the group
-  std::string name;                 // "data[t2m[0:3]].dods"
+  std::vector<std::string> folder = {};  // the path of the group
+  std::string name = {};                 // "data[t2m[0:3]].dods"
+  std::string description = {};  // the file that describes the whole dataset: "data.dds"
+  std::string version = {};      // of DAP: "2.0"
   // Fields of the reply: that of its type, and others.
-  std::vector<std::pair<std::string, std::string>> fields;
+  std::vector<std::pair<std::string, std::string>> fields = {};
 };
 
 // The places to look for it, one after the other: the dataset of a group is called like its

@@ -33,13 +33,15 @@ class Exchange::Step final : public QueuedRequest {
   const std::shared_ptr<Exchange> exchange_;
 };
 
-void Exchange::Begin(std::function<void()> on_reply) {
+void Exchange::Begin(std::function<void()> on_reply, std::optional<HttpReply> known) {
   {
     const MutexLock lock(mutex_);
     on_reply_ = std::move(on_reply);
   }
   services_.body.counts.open.Begin();
-  Enqueue(Lane::kLook);
+  is_known_ = known.has_value();
+  head_ = std::move(known);
+  Enqueue(is_known_ ? Lane::kRead : Lane::kLook);
 }
 
 void Exchange::Enqueue(Lane lane) {
@@ -93,6 +95,11 @@ void Exchange::MakeBody(HttpReply reply) {
   const auto first = body->ReadFirst();
   if (first) {
     Put(std::move(head), body);
+    return;
+  }
+  if (std::exchange(is_known_, false)) {
+    services_.body.site.ForgetKnown(request_);
+    Enqueue(Lane::kLook);
     return;
   }
   services_.body.site.Complain(first.error());

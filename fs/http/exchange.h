@@ -35,8 +35,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   const HttpRequest& request() const { return request_; }
 
-  // Begins to find the reply; calls `on_reply` once, on any thread, when there is one.
-  void Begin(std::function<void()> on_reply);
+  // Begins to find the reply; calls `on_reply` once, on any thread, when there is one. `known`
+  // is the reply of Site::AnswerKnown(), which still needs its body.
+  void Begin(std::function<void()> on_reply, std::optional<HttpReply> known = std::nullopt);
 
   struct Found {
     HttpReply reply;
@@ -69,6 +70,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
       std::make_shared<backends::Cancellation>();
   // Used by one step after the other: a reply that still needs its body.
   std::optional<HttpReply> head_;
+  bool is_known_ = false;  // `head_` is of a file that was found by an earlier request
 
   model::Mutex mutex_;
   std::function<void()> on_reply_ GUARDED_BY(mutex_);

@@ -54,6 +54,7 @@ class EntryMaker {
     if (S_ISREG(found.type)) {
       if (const auto listed = directory_->FindListed(found.name)) {
         SetAttributes(entry, listed->attributes);
+        entry.version = {listed->version.contents, listed->attributes.size};
         return entry;
       }
     }
@@ -72,6 +73,7 @@ class EntryMaker {
     if (!attributes) return is_known ? std::optional(std::move(entry)) : std::nullopt;
     if (!IsDirectory(*attributes) && !S_ISREG(attributes->mode)) return std::nullopt;
     SetAttributes(entry, *attributes);
+    if (!entry.is_directory) entry.version = (*node)->Version();
     return entry;
   }
 

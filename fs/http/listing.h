@@ -18,7 +18,8 @@ struct ListingEntry {
   // nullopt if they take more than a listing should.
   std::optional<uint64_t> size = {};  // of files only
   std::optional<int64_t> mtime_seconds = {};
-  bool has_picture = false;  // the directory has a thumbnail.png
+  std::optional<FileVersion> version = {};  // of files only, where it costs nothing to know
+  bool has_picture = false;                 // the directory has a thumbnail.png
 };
 using Listing = std::vector<ListingEntry>;
 

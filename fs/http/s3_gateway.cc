@@ -59,7 +59,6 @@ Result<ListRequest> ReadListRequest(const RequestTarget& target) {
 struct ListedKey {
   std::string key;  // ends in '/' if it stands for all keys that begin with it
   ListingEntry entry;
-  std::string etag = {};  // that of the object in replies; empty if it has none
 };
 
 // The keys of a tree in the order of their bytes, page by page.
@@ -104,25 +103,20 @@ class KeyList {
     for (const ListedKey& one : found) {
       NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
       if (one.key.size() > kLongestKey) continue;
-      NDLFS_RETURN_IF_ERROR(one.entry.is_directory ? TakeFolder(path, folder, one)
-                                                   : TakeFile(path, folder, one));
+      if (one.entry.is_directory) {
+        NDLFS_RETURN_IF_ERROR(TakeFolder(path, folder, one));
+      } else {
+        TakeFile(one);
+      }
       if (has_more_) break;
     }
     return {};
   }
 
   // A file whose size only decoding tells is left out, as is one that cannot be looked at.
-  Result<void> TakeFile(const std::vector<std::string>& path, const TreeNodePtr& folder,
-                        ListedKey one) {
+  void TakeFile(const ListedKey& one) {
     const bool is_wanted = one.key.starts_with(request_.prefix) && one.key > request_.after;
-    if (!is_wanted || !one.entry.size) return {};
-    // Clients compare the tags of lists with those of objects.
-    const auto node = FindEntry(root_, path, folder, one.entry.name);
-    if (keys_.size() < request_.most && node && (*node)->Open()) {
-      if (const auto version = (*node)->Version()) one.etag = EtagOf(*version);
-    }
-    Take(std::move(one));
-    return {};
+    if (is_wanted && one.entry.size) Take(one);
   }
 
   Result<void> TakeFolder(const std::vector<std::string>& path, const TreeNodePtr& folder,
@@ -186,10 +180,12 @@ std::string WriteList(const std::string& bucket, const ListRequest& request,
       continue;
     }
     fmt::format_to(std::back_inserter(out),
-                   "<Contents><Key>{}</Key><LastModified>{}</LastModified><Size>{}</Size>"
-                   "<ETag>{}</ETag><StorageClass>STANDARD</StorageClass></Contents>\n",
+                   "<Contents><Key>{}</Key><LastModified>{}</LastModified><Size>{}</Size>",
                    shown(one.key), IsoTime(one.entry.mtime_seconds.value_or(0)),
-                   one.entry.size.value_or(0), HtmlText(one.etag));
+                   one.entry.size.value_or(0));
+    // Clients compare the tags of lists with those of objects.
+    if (one.entry.version) out += "<ETag>" + HtmlText(EtagOf(*one.entry.version)) + "</ETag>";
+    out += "<StorageClass>STANDARD</StorageClass></Contents>\n";
   }
   return out + "</ListBucketResult>\n";
 }
@@ -263,6 +259,9 @@ void DescribeS3Error(HttpReply& reply) {
       break;
     case 404:
       code = "NoSuchKey";
+      break;
+    case 405:
+      code = "MethodNotAllowed";
       break;
     case 412:
       code = "PreconditionFailed";

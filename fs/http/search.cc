@@ -2,11 +2,13 @@
 #include "fs/http/search.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <deque>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "backends/store/cancellation.h"
 #include "fs/view/base/html_text.h"
@@ -178,6 +180,24 @@ std::string SearchAsHtml(const SearchResult& result, std::string_view question) 
         hit.is_directory ? "/" : "", shown, attribute);
   }
   return page + "</table>\n" + EndPage();
+}
+
+std::string SearchAsJson(const SearchResult& result) {
+  nlohmann::ordered_json hits = nlohmann::ordered_json::array();
+  for (const SearchHit& hit : result.hits) {
+    nlohmann::ordered_json object;
+    object["path"] = fmt::format("{}", fmt::join(hit.path, "/"));
+    object["type"] = hit.is_directory ? "directory" : "file";
+    if (!hit.attribute.first.empty()) {
+      object["attribute"] = hit.attribute.first;
+      object["value"] = hit.attribute.second;
+    }
+    hits.push_back(std::move(object));
+  }
+  nlohmann::ordered_json out;
+  out["complete"] = result.is_complete;
+  out["hits"] = std::move(hits);
+  return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace ndlfs::fs

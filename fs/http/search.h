@@ -34,6 +34,10 @@ model::Result<SearchResult> Search(const TreeNodePtr& directory, std::string_vie
 // A page with the hits; its links are relative to the folder.
 std::string SearchAsHtml(const SearchResult& result, std::string_view question);
 
+// The same for programs: an object with `complete`, and with `hits`, a list of objects with
+// `path`, `type` and, if an attribute has one of the words, `attribute` and `value`.
+std::string SearchAsJson(const SearchResult& result);
+
 // The field in which people enter a question; `question` is its text.
 std::string SearchForm(std::string_view question);
 

@@ -97,6 +97,8 @@ class Fields {
   Fields(HttpRequest& request, bool keeps_all) : request_(request), keeps_all_(keeps_all) {}
 
   void Take(std::string_view name, std::string_view value) {
+    // A proxy may take "Range " for another field than "Range".
+    has_odd_name_ = has_odd_name_ || !IsFieldName(name);
     if (keeps_all_) request_.all_fields.emplace_back(name, value);
     if (EqualsIgnoringCase(name, "Content-Length")) {
       ++lengths_;
@@ -113,7 +115,10 @@ class Fields {
   // Why the request is no sound one; empty otherwise. A request that says twice how long it is
   // may be two requests for the server in front of this one.
   std::string_view Flaw() const {
+    if (has_odd_name_) return "a field whose name is none";
     if (lengths_ + encodings_ > 1) return "two lengths";
+    const bool is_number = length_.find_first_not_of("0123456789") == std::string::npos;
+    if (lengths_ == 1 && (length_.empty() || !is_number)) return "a length that is none";
     if (hosts_ > 1) return "two hosts";
     return {};
   }
@@ -149,6 +154,7 @@ class Fields {
   const bool keeps_all_;
   std::optional<std::string> forwarded_for_;
   std::string length_;
+  bool has_odd_name_ = false;
   int lengths_ = 0;
   int encodings_ = 0;
   int hosts_ = 0;
@@ -173,14 +179,14 @@ class Server final : public HttpServer {
   Server(ServedTree& tree, const ServerOptions& options)
       : site_(tree.MakeRoot({[this] { return CountsNow(); },
                              [this]() -> const SlowRequests& { return slow_requests_; }}),
-              options.site,
+              SiteOptionsOf(tree, options),
               [this, &tree](std::string_view line) {
                 counts_.failed.fetch_add(1, std::memory_order_relaxed);
                 tree.context().problems.Report(line);
               }),
         connections_(options.most_connections),
         queue_(QueueOptionsOf(tree)),
-        ticker_([this](RequestQueue::Clock::time_point now) { return queue_.Tick(now); }) {
+        ticker_([this](RequestQueue::Clock::time_point now) { return Tick(now); }) {
     queue_.set_wake([this](RequestQueue::Clock::duration within) { ticker_.Wake(within); });
   }
 
@@ -217,6 +223,18 @@ class Server final : public HttpServer {
     options.shared = true;
     options.only_on_own_threads = true;
     return options;
+  }
+
+  static SiteOptions SiteOptionsOf(ServedTree& tree, const ServerOptions& options) {
+    SiteOptions out = options.site;
+    out.trusted = tree.context().services.freshness.interval();
+    return out;
+  }
+
+  std::optional<RequestQueue::Clock::duration> Tick(RequestQueue::Clock::time_point now) {
+    const auto again = queue_.Tick(now);
+    const auto drop = site_.DropOldFiles(now);
+    return again && drop ? std::min(*again, *drop) : (again ? again : drop);
   }
 
   FrontEndCounts CountsNow() {
@@ -293,7 +311,12 @@ class Server final : public HttpServer {
     if (auto refusal = site_.Refuse(transaction.request)) {
       return Send(connection, transaction, {*std::move(refusal), nullptr}, Then::kKeep);
     }
-    Answer(connection, transaction);
+    auto known = site_.AnswerKnown(transaction.request);
+    const bool needs_body = known && known->file && transaction.request.method == Method::kGet;
+    if (known && !needs_body) {
+      return Send(connection, transaction, {*std::move(known), nullptr}, Then::kKeep);
+    }
+    Answer(connection, transaction, std::move(known));
     return MHD_YES;
   }
 
@@ -302,6 +325,8 @@ class Server final : public HttpServer {
                                     std::string_view version, Transaction& transaction) {
     HttpRequest& request = transaction.request;
     request.method = MethodOf(method);
+    // The first reply of all that follows counts, but its form depends on the target.
+    auto refusal = ReadTarget(transaction);
     if (version != MHD_HTTP_VERSION_1_1 && version != MHD_HTTP_VERSION_1_0) {
       return ErrorReply(kVersionNotSupported, "HTTP/1.1 is spoken here");
     }
@@ -321,12 +346,13 @@ class Server final : public HttpServer {
     if (!fields.Flaw().empty()) {
       return ErrorReply(kBadRequestStatus, std::string(fields.Flaw()));
     }
+    // Which method it is comes first: the answer to any other says which there are.
     if (request.method == Method::kOther) return site_.Refuse(request);
     if (fields.has_body() && request.method != Method::kPropfind) {
       return ErrorReply(kTooLarge, "a request with a body");
     }
     transaction.user = UserOf(connection, fields);
-    return ReadTarget(transaction);
+    return refusal;
   }
 
   std::optional<HttpReply> ReadTarget(Transaction& transaction) const {
@@ -348,13 +374,15 @@ class Server final : public HttpServer {
     return behind.value_or(ClientOf(address));
   }
 
-  void Answer(MHD_Connection* connection, Transaction& transaction) {
+  void Answer(MHD_Connection* connection, Transaction& transaction,
+              std::optional<HttpReply> known) {
     transaction.exchange = std::make_shared<Exchange>(
         Exchange::Services{{site_, queue_, budget_, counts_}, slow_requests_},
         transaction.request, Exchange::Client{transaction.user, IsWaiting(connection)});
     // Until there is a reply, the connection is not looked at.
     MHD_suspend_connection(connection);
-    transaction.exchange->Begin([connection] { MHD_resume_connection(connection); });
+    transaction.exchange->Begin([connection] { MHD_resume_connection(connection); },
+                                std::move(known));
   }
 
   // Whether the client of a connection is still there. After the end of the connection the
@@ -392,6 +420,12 @@ class Server final : public HttpServer {
     const HttpReply& reply = found.reply;
     const bool is_head = request.method == Method::kHead;
     if (found.body) {
+      // The library sends it together with the fields.
+      if (const auto whole = found.body->WholeInMemory(); !whole.empty()) {
+        return MHD_create_response_from_buffer_with_free_callback_cls(
+            whole.size(), const_cast<std::byte*>(whole.data()), &Server::FreeBody,
+            new std::shared_ptr<Body>(std::move(found.body)));
+      }
       auto* const stream = new Stream{connection, std::move(found.body)};
       const uint64_t length = stream->body->length().value_or(MHD_SIZE_UNKNOWN);
       return MHD_create_response_from_callback(length, std::min<uint64_t>(length, kPiece),
@@ -404,6 +438,8 @@ class Server final : public HttpServer {
     return MHD_create_response_from_buffer(
         reply.text.size(), const_cast<char*>(reply.text.data()), MHD_RESPMEM_MUST_COPY);
   }
+
+  static void FreeBody(void* body) { delete static_cast<std::shared_ptr<Body>*>(body); }
 
   static ssize_t NoBody(void*, uint64_t, char*, size_t) {
     return MHD_CONTENT_READER_END_WITH_ERROR;

@@ -8,6 +8,7 @@
 
 #include "backends/base/percent_encoding.h"
 #include "fs/http/content_type.h"
+#include "fs/http/dap_error.h"
 #include "fs/http/dap_target.h"
 #include "fs/http/found_node.h"
 #include "fs/http/listing.h"
@@ -26,6 +27,8 @@ constexpr unsigned kPartial = 206;
 constexpr unsigned kMultistatus = 207;
 constexpr unsigned kMoved = 301;
 constexpr unsigned kNotModified = 304;
+constexpr unsigned kBadRequest = 400;
+constexpr unsigned kFirstError = kBadRequest;
 constexpr unsigned kUnauthorized = 401;
 constexpr unsigned kForbiddenDepth = 403;
 constexpr unsigned kAbsent = 404;
@@ -60,6 +63,15 @@ bool WantsJson(const HttpRequest& request) {
   const auto format = request.target.Parameter("format");
   if (format) return *format == "json";
   return Accepts(request, "application/json") && !Accepts(request, "text/html");
+}
+
+// The body of a folder: JSON or a page.
+void SetText(HttpReply& reply, bool is_json, std::string text) {
+  reply.text = std::move(text);
+  reply.fields.emplace_back("Content-Type",
+                            is_json ? "application/json" : "text/html; charset=utf-8");
+  reply.fields.emplace_back("Cache-Control", "no-cache");
+  reply.fields.emplace_back("Vary", "Accept");
 }
 
 // Whether a browser may run scripts of the reply.
@@ -129,6 +141,42 @@ void SetBody(HttpReply& reply, const HttpRequest& request, const Validators& val
   reply.fields.emplace_back("Content-Type", type);
 }
 
+// The answer with a file. `dap` are the fields of an answer of DAP.
+HttpReply ReplyWith(const HttpRequest& request, const FoundFile& file,
+                    const std::vector<std::pair<std::string, std::string>>& dap) {
+  HttpReply reply;
+  const Validators& validators = file.validators;
+  if (validators.etag) reply.fields.emplace_back("ETag", *validators.etag);
+  reply.fields.emplace_back("Last-Modified", model::FormatHttpDate(validators.mtime_seconds));
+  // Clients may keep the bytes, but ask whether they are still true.
+  reply.fields.emplace_back("Cache-Control", "no-cache");
+  switch (Evaluate(request.conditions, validators)) {
+    case Verdict::kNotModified:
+      reply.status = kNotModified;
+      return reply;
+    case Verdict::kFailed:
+      return ErrorReply(kPreconditionFailed, "it has changed");
+    case Verdict::kSend:
+      break;
+  }
+  std::string type = ContentTypeOf(request.target.names.back());
+  for (const auto& [name, value] : dap) {
+    if (name == "Content-Type") {
+      type = value;
+    } else {
+      reply.fields.emplace_back(name, value);
+    }
+  }
+  reply.file = file.handle;
+  if (!file.size) {
+    reply.fields.emplace_back("Content-Type", type);
+    return reply;
+  }
+  reply.fields.emplace_back("Accept-Ranges", "bytes");
+  SetBody(reply, request, validators, *file.size, type);
+  return reply;
+}
+
 // The lane in which the size of `node` is found; `lane` if any will do.
 Lane LaneOf(const TreeNode& node, Lane lane) {
   const TreeNode::Cost cost = node.StatCost();
@@ -160,9 +208,7 @@ std::optional<HttpReply> Site::Refuse(const HttpRequest& request) const {
     return reply;
   }
   if (!options_.s3.access_key.empty() && IsForBucket(options_.s3, request.target)) {
-    auto refusal = RefuseUnsigned(options_.s3, request, ::time(nullptr));
-    if (refusal) DescribeS3Error(*refusal);
-    return refusal;
+    return RefuseUnsigned(options_.s3, request, ::time(nullptr));
   }
   if (options_.token.empty()) return std::nullopt;
   const TokenPlace place = FindToken(request.target, request.credentials, options_.token);
@@ -174,6 +220,13 @@ std::optional<HttpReply> Site::Refuse(const HttpRequest& request) const {
 }
 
 void Site::Complete(const HttpRequest& request, HttpReply& reply) const {
+  if (reply.status >= kFirstError) {
+    if (IsForBucket(options_.s3, request.target)) {
+      DescribeS3Error(reply);
+    } else {
+      DescribeDapError(request.target, reply);
+    }
+  }
   reply.fields.emplace_back("Server", "ndlfs");
   reply.fields.emplace_back("X-Content-Type-Options", "nosniff");
   // A page of the source may have a script of somebody else: it reads nothing of this site.
@@ -217,9 +270,6 @@ std::variant<HttpReply, Lane> Site::Answer(const HttpRequest& request, Lane lane
       if (reply.status >= kServerFault) Complain(answer.error());
       answer = std::move(reply);
     }
-    if (auto* const reply = std::get_if<HttpReply>(&*answer); reply && is_for_bucket) {
-      DescribeS3Error(*reply);
-    }
     return *std::move(answer);
   }
 }
@@ -252,7 +302,12 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
   if (!names.empty() && IsAskedByHabit(names.back())) {
     return model::NotFound("{}", names.back());
   }
-  NDLFS_TRY(const TreeNodePtr node, FindNode(request.target));
+  const auto found = FindNode(request.target);
+  if (!found && ErrorReply(found.error()).status == kAbsent) {
+    const auto wrong = FindWrongConstraint(request.target);
+    if (wrong) return ErrorReply(kBadRequest, *wrong);
+  }
+  NDLFS_TRY(const TreeNodePtr node, found);
   const Lane needed = LaneOf(*node, lane);
   if (lane == Lane::kLook && needed != lane) return needed;
   NDLFS_TRY(const Attributes attributes, node->StatWhenFound());
@@ -278,6 +333,21 @@ Result<TreeNodePtr> Site::FindNode(const RequestTarget& target) const {
   return found;
 }
 
+std::optional<std::string> Site::FindWrongConstraint(const RequestTarget& target) const {
+  if (target.query.empty()) return std::nullopt;
+  for (const DapTarget& place : FindDapTargets(target)) {
+    const auto group = FindNodeAt(root_, place.folder);
+    if (!group || !(*group)->Lookup(place.description)) continue;
+    const auto found = (*group)->Lookup(place.name);
+    if (found) return std::nullopt;
+    std::string reason = found.error().message();
+    const std::string name = place.name + ": ";
+    if (reason.starts_with(name)) reason.erase(0, name.size());
+    return reason;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::pair<std::string, std::string>> Site::DapFieldsOf(
     const RequestTarget& target) const {
   const std::vector<DapTarget> places = FindDapTargets(target);
@@ -301,9 +371,8 @@ Result<HttpReply> Site::AnswerDirectory(const HttpRequest& request,
   }
   if (const auto question = request.target.Parameter("q")) {
     NDLFS_TRY(const SearchResult found, Search(node, *question));
-    reply.text = SearchAsHtml(found, *question);
-    reply.fields.emplace_back("Content-Type", "text/html; charset=utf-8");
-    reply.fields.emplace_back("Cache-Control", "no-cache");
+    const bool is_json = WantsJson(request);
+    SetText(reply, is_json, is_json ? SearchAsJson(found) : SearchAsHtml(found, *question));
     return reply;
   }
   NDLFS_TRY(Listing listing,
@@ -312,11 +381,7 @@ Result<HttpReply> Site::AnswerDirectory(const HttpRequest& request,
   if (!is_json && Accepts(request, "text/html")) {
     NDLFS_RETURN_IF_ERROR(FindPictures(root_, names, node, listing));
   }
-  reply.text = is_json ? ListingAsJson(listing) : ListingAsHtml(listing, names);
-  reply.fields.emplace_back("Content-Type",
-                            is_json ? "application/json" : "text/html; charset=utf-8");
-  reply.fields.emplace_back("Cache-Control", "no-cache");
-  reply.fields.emplace_back("Vary", "Accept");
+  SetText(reply, is_json, is_json ? ListingAsJson(listing) : ListingAsHtml(listing, names));
   return reply;
 }
 
@@ -347,38 +412,34 @@ Result<HttpReply> Site::AnswerFile(const HttpRequest& request, TreeNode& node) c
   NDLFS_TRY(const Attributes attributes, node.Stat());
   const std::optional<FileVersion> version = node.Version();
   constexpr int64_t kSecond = 1'000'000'000;
-  Validators validators{.mtime_seconds = attributes.mtime_ns / kSecond};
-  if (version) validators.etag = EtagOf(*version);
+  FoundFile file{.handle = opened.handle,
+                 .validators = {.mtime_seconds = attributes.mtime_ns / kSecond},
+                 .size = {}};
+  if (version) file.validators.etag = EtagOf(*version);
+  if (!opened.size_unknown) file.size = version ? version->size : attributes.size;
+  HttpReply reply = ReplyWith(request, file, DapFieldsOf(request.target));
+  if (MayBeKnown(request.target) && file.size) {
+    known_.Keep(request.target.names, std::move(file), opened.looked_at);
+  }
+  return reply;
+}
 
-  HttpReply reply;
-  if (validators.etag) reply.fields.emplace_back("ETag", *validators.etag);
-  reply.fields.emplace_back("Last-Modified", model::FormatHttpDate(validators.mtime_seconds));
-  // Clients may keep the bytes, but ask whether they are still true.
-  reply.fields.emplace_back("Cache-Control", "no-cache");
-  switch (Evaluate(request.conditions, validators)) {
-    case Verdict::kNotModified:
-      reply.status = kNotModified;
-      return reply;
-    case Verdict::kFailed:
-      return ErrorReply(kPreconditionFailed, "it has changed");
-    case Verdict::kSend:
-      break;
-  }
-  std::string type = ContentTypeOf(request.target.names.back());
-  for (const auto& [name, value] : DapFieldsOf(request.target)) {
-    if (name == "Content-Type") {
-      type = value;
-    } else {
-      reply.fields.emplace_back(name, value);
-    }
-  }
-  reply.file = opened.handle;
-  if (opened.size_unknown) {
-    reply.fields.emplace_back("Content-Type", type);
-    return reply;
-  }
-  reply.fields.emplace_back("Accept-Ranges", "bytes");
-  SetBody(reply, request, validators, version ? version->size : attributes.size, type);
+// A query may mean another file, and a bucket has other paths.
+bool Site::MayBeKnown(const RequestTarget& target) const {
+  return !target.names.empty() && !target.ends_in_slash && target.query.empty() &&
+         !IsForBucket(options_.s3, target) && !IsForDap(target);
+}
+
+std::optional<HttpReply> Site::AnswerKnown(const HttpRequest& request) const {
+  // Longer bodies are worth a reader of their own, which reads ahead.
+  constexpr uint64_t kShort = uint64_t{64} << 10;
+  const bool is_read = request.method == Method::kGet || request.method == Method::kHead;
+  if (!is_read || !MayBeKnown(request.target)) return std::nullopt;
+  const auto file = known_.Find(request.target.names);
+  if (!file) return std::nullopt;
+  HttpReply reply = ReplyWith(request, *file, {});
+  const bool has_body = reply.file && request.method == Method::kGet;
+  if (has_body && reply.length.value_or(UINT64_MAX) > kShort) return std::nullopt;
   return reply;
 }
 

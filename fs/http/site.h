@@ -3,6 +3,7 @@
 // Answers requests from a tree. Knows nothing of sockets and threads.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "fs/http/known_files.h"
 #include "fs/http/reply.h"
 #include "fs/http/s3_gateway.h"
 #include "fs/serve/request_queue.h"
@@ -27,6 +29,8 @@ struct SiteOptions {
   // Pages of other sites may read the files.
   bool cors = false;
   S3Options s3 = {};
+  // How long a look at the source is trusted; zero: for one request.
+  std::chrono::nanoseconds trusted = {};
 };
 
 // Thread-safe.
@@ -34,7 +38,10 @@ class Site {
  public:
   // `report` is called for failures that a person should know about, in one line.
   Site(TreeNodePtr root, SiteOptions options, std::function<void(std::string_view)> report)
-      : root_(std::move(root)), options_(std::move(options)), report_(std::move(report)) {}
+      : root_(std::move(root)),
+        options_(std::move(options)),
+        report_(std::move(report)),
+        known_(options_.trusted) {}
 
   const SiteOptions& options() const { return options_; }
 
@@ -47,7 +54,19 @@ class Site {
   // decodes more than requests of `lane` usually do.
   std::variant<HttpReply, Lane> Answer(const HttpRequest& request, Lane lane) const;
 
-  // Adds the fields that every reply to `request` has.
+  // The answer to a request for a file that was found just before, if it has no body or a short
+  // one; nullopt otherwise. Never blocks. Its file may turn out to have changed: then
+  // ForgetKnown(), and ask Answer().
+  std::optional<HttpReply> AnswerKnown(const HttpRequest& request) const;
+  void ForgetKnown(const HttpRequest& request) const { known_.Forget(request.target.names); }
+  // As KnownFiles::DropOld().
+  std::optional<KnownFiles::Clock::duration> DropOldFiles(
+      KnownFiles::Clock::time_point now) const {
+    return known_.DropOld(now);
+  }
+
+  // Adds the fields that every reply to `request` has, and gives errors the form that the
+  // clients of its protocol read.
   void Complete(const HttpRequest& request, HttpReply& reply) const;
 
   // Reports `error` if it is trouble with the source, and not an answer.
@@ -59,6 +78,9 @@ class Site {
   Answered Try(const HttpRequest& request, Lane lane) const;
   Answered TryForBucket(const HttpRequest& request, Lane lane) const;
   model::Result<TreeNodePtr> FindNode(const RequestTarget& target) const;
+  // What is wrong with the constraint of a request of DAP, if its dataset is there; nullopt
+  // otherwise. For a target that was not found.
+  std::optional<std::string> FindWrongConstraint(const RequestTarget& target) const;
   // The fields of an answer of DAP; none if the target is a file that is only called like one.
   std::vector<std::pair<std::string, std::string>> DapFieldsOf(
       const RequestTarget& target) const;
@@ -70,10 +92,12 @@ class Site {
   Answered AnswerFileInLane(const HttpRequest& request, const TreeNodePtr& node,
                             Lane lane) const;
   model::Result<HttpReply> AnswerFile(const HttpRequest& request, TreeNode& node) const;
+  bool MayBeKnown(const RequestTarget& target) const;
 
   const TreeNodePtr root_;
   const SiteOptions options_;
   const std::function<void(std::string_view)> report_;
+  mutable KnownFiles known_;
 };
 
 }  // namespace ndlfs::fs

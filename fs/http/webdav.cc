@@ -8,6 +8,7 @@
 #include "fs/http/content_type.h"
 #include "fs/http/parse/conditions.h"
 #include "fs/http/parse/fields.h"
+#include "fs/http/reply.h"
 #include "fs/view/base/html_text.h"
 #include "model/http_date.h"
 
@@ -33,6 +34,7 @@ void WriteResponse(std::string& out, const std::string& href, std::string_view n
     out += "<D:getlastmodified>" + model::FormatHttpDate(*entry.mtime_seconds) +
            "</D:getlastmodified>";
   }
+  if (entry.version) out += "<D:getetag>" + HtmlText(EtagOf(*entry.version)) + "</D:getetag>";
   out += "</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>\n";
 }
 

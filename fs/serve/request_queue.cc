@@ -202,7 +202,7 @@ QueuedRequestPtr RequestQueue::Finish(QueuedRequest& request) {
 }
 
 bool RequestQueue::GiveToHelper(List& node) {
-  if (idle_helpers_ <= ready_.size()) {
+  if (sleepers_.empty()) {
     try {
       helpers_.emplace_back();
       helpers_.back() = std::thread([this] { Help(); });
@@ -212,20 +212,26 @@ bool RequestQueue::GiveToHelper(List& node) {
     }
   }
   ready_.splice(ready_.end(), node);
-  work_.NotifyAll();
+  // The one that has worked last: what it needs is in the caches of a core, and the others come
+  // to their end when there is less to do.
+  if (!sleepers_.empty()) {
+    sleepers_.back()->NotifyAll();
+    sleepers_.pop_back();
+  }
   return true;
 }
 
 void RequestQueue::Help() {
+  model::CondVar work;
   for (;;) {
     QueuedRequestPtr request;
     {
       const MutexLock lock(mutex_);
       const auto until = Clock::now() + kIdle;
       while (ready_.empty() && !ended_ && Clock::now() < until) {
-        ++idle_helpers_;
-        work_.WaitFor(mutex_, until - Clock::now());
-        --idle_helpers_;
+        sleepers_.push_back(&work);
+        work.WaitFor(mutex_, until - Clock::now());
+        std::erase(sleepers_, &work);
       }
       if (ready_.empty()) {
         const auto self = std::find_if(
@@ -365,9 +371,9 @@ void RequestQueue::End() {
     }
     threads.splice(threads.end(), helpers_);
     threads.splice(threads.end(), finished_);
+    for (model::CondVar* sleeper : sleepers_) sleeper->NotifyAll();
   }
   for (const QueuedRequestPtr& request : refused) Abandon(request, ENOTCONN);
-  work_.NotifyAll();
   for (std::thread& thread : threads) thread.join();
 }
 

@@ -201,10 +201,11 @@ class RequestQueue {
 
   // Threads of the queue.
   List ready_ GUARDED_BY(mutex_);  // requests for these threads to run
-  unsigned idle_helpers_ GUARDED_BY(mutex_) = 0;
+  // Those that wait for a request, and are not woken yet; each has a condition of its own. The
+  // last one has worked last.
+  std::vector<model::CondVar*> sleepers_ GUARDED_BY(mutex_);
   std::list<std::thread> helpers_ GUARDED_BY(mutex_);
   std::list<std::thread> finished_ GUARDED_BY(mutex_);  // to be joined
-  model::CondVar work_;
   bool ended_ GUARDED_BY(mutex_) = false;
 };
 

@@ -340,8 +340,11 @@ model::Result<TreeNodePtr> EntityFolder::FindByName(const EntityPtr& entity,
                                                     std::string_view name) const {
   if (model::IsReservedFileName(name)) {
     auto view = FindViewNode(entity, name);
-    if (!entity->is_group()) return view;
-    return IsNotFound(view) || (IsFolder(view) && IsGroup(name)) ? FindChild(name) : view;
+    const bool may_be_child = IsNotFound(view) || (IsFolder(view) && IsGroup(name));
+    if (!entity->is_group() || !may_be_child) return view;
+    auto child = FindChild(name);
+    // The view says why there is none.
+    return IsNotFound(child) && IsNotFound(view) ? view : child;
   }
   model::Result<TreeNodePtr> child = model::NotFound("{}", name);
   if (entity->is_group()) child = FindChild(name);

@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -108,6 +109,9 @@ struct OpenedFile {
   // stat() does not show the true size. The kernel then has to read to the end,
   // without its page cache.
   bool size_unknown = false;
+  // When the source was looked at, so that another open of the path within --revalidate of this
+  // moment may have the same handle. Zero: no other open may.
+  std::chrono::steady_clock::time_point looked_at = {};
 };
 
 // A version of a file. While this process runs, no other contents of the same path have its
@@ -189,8 +193,8 @@ class TreeNode {
   // kStale; a new lookup then finds the node of the new contents.
   virtual model::Result<OpenedFile> Open();
 
-  // The version that Open() has opened last; nullopt if the file is made anew for each reader.
-  // Call it after Open().
+  // The version that Open() has opened last or, before, the one that the lookup has found;
+  // nullopt if the file is made anew for each reader, or if its size is not known.
   virtual std::optional<FileVersion> Version() const { return std::nullopt; }
 
   virtual model::Result<std::string> ReadLink() const;

@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 import urllib.parse
 import xml.etree.ElementTree
 import zlib
@@ -158,6 +159,20 @@ class HttpTest(ServeCase):
         self.assertEqual(server.ask("/s.zarr/a/data.raw", If_Range=tag, Range="bytes=5-")[::2], (200, after))
         self.assertEqual(server.ask("/s.zarr/a/data.raw", If_Range=fields["ETag"], Range="bytes=5-")[::2],
                          (206, after[5:]))
+
+    def test_a_file_that_is_known_is_looked_at_again(self):
+        server = self.serve("--revalidate", "1")
+        versions = {}
+        for number in range(3):
+            zarr.open_group(self.path("s.zarr"), "a")["a"][:16] = number
+            end = time.monotonic() + 1.1
+            while time.monotonic() < end:
+                status, fields, body = server.ask("/s.zarr/a/data.raw", Range="bytes=0-63")
+                self.assertEqual(status, 206)
+                self.assertEqual(versions.setdefault(fields["ETag"], body), body)
+            status, _, body = server.ask("/s.zarr/a/data.raw", Range="bytes=0-63")
+            self.assertEqual(body, np.full(16, number, "<i4").tobytes())
+        self.assertGreaterEqual(len(versions), 3)
 
     def test_folders(self):
         server = self.serve()
@@ -417,6 +432,15 @@ class PagesTest(ServeCase):
         self.assertIn("0 found", server.get("/dir/?q=").decode())
         self.assertIn('<form><input type="search" name="q"', server.get("/").decode())
 
+    def test_search_for_programs(self):
+        server = self.serve()
+        for options in {"path": "/?q=wind&format=json"}, {"path": "/?q=wind", "Accept": "application/json"}:
+            _, fields, body = server.ask(**options)
+            self.assertEqual(fields["Content-Type"], "application/json")
+            self.assertEqual(json.loads(body), {"complete": True, "hits": [
+                {"path": "s.zarr/a", "type": "directory", "attribute": "long_name", "value": "Wind <speed>"}]})
+        self.assertEqual(json.loads(server.get("/?q=nothing&format=json"))["hits"], [])
+
     def test_folders_show_pictures(self):
         page = self.serve().ask("/s.zarr/", Accept="text/html")[2].decode()
         self.assertIn('<img src="./a/thumbnail.png"', page)
@@ -518,8 +542,17 @@ class DapTest(ServeCase):
 
     def test_questions_that_make_no_sense(self):
         server = self.serve()
-        for query in ("nothing", "grid%5B0%5D", "grid%5B0%5D%5B9%5D", "grid&x>1", "f(x)", "%5B", ","):
-            self.assertEqual(server.ask("/d.zarr.dds?" + query)[0], 404, query)
+        for query, reason in (("nothing", r'no variable \"nothing\"; there are '), ("grid%5B0%5D", "grid has 2 dimensions, not 1"),
+                              ("grid%5B0%5D%5B9%5D", "index 9 of dimension 1, which has the size 4"),
+                              ("grid&x>1", "selections are not supported"), ("f(x)", "functions are not supported"),
+                              ("%5B", "without a name"), (",", "without a name")):
+            for extension in "dds", "dods", "ascii":
+                status, fields, body = server.ask(f"/d.zarr.{extension}?{query}")
+                self.assertEqual((status, fields["Content-Description"], fields["XDAP"]), (400, "dods-error", "2.0"), query)
+                self.assertRegex(body.decode(), r'\AError \{\n    code = 1005;\n    message = ".*";\n\};\n\Z')
+                self.assertIn(reason, body.decode())
+        # A mistake of a client is none of the store.
+        self.assertEqual(server.ask("/d.zarr/error.txt")[0], 404)
         self.assertEqual(server.ask("/none.dds")[0], 404)
         self.assertEqual(server.ask("/dir.dds")[0], 404)
         self.assertEqual(server.ask("/d.zarr.dds?" + ",".join(["scalar"] * 800))[0], 200)
@@ -529,6 +562,13 @@ class DapTest(ServeCase):
         self.assertEqual((fields["XDAP"], body), (None, b"DDS"))
         self.assertEqual(server.get("/d.zarr/d.nc.das"), server.get("/d.zarr.das"))
 
+
+    def test_arrays_that_cannot_be_read_are_named(self):
+        harness.write(self.path("d.zarr", "bad", ".zarray"), json.dumps({
+            "zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", "compressor": {"id": "nosuch"}, "fill_value": 0, "order": "C",
+            "filters": None}))
+        server = self.serve()
+        self.assertRegex(server.get("/d.zarr.das").decode(), 'String ndlfs_left_out ".*bad: .*nosuch')
 
     def test_text(self):
         server = self.serve()
@@ -591,7 +631,11 @@ class Dap4Test(DapTest):
     def test_questions_that_make_no_sense(self):
         server = self.serve()
         for query in ("/nothing", "/grid%5B0%5D", "/grid%5B0%5D%5B9%5D", "/grid|x>1", "x=%5B0%5D", "%5B", ";"):
-            self.assertEqual(server.ask("/d.zarr.dmr?dap4.ce=" + query)[0], 404, query)
+            status, fields, body = server.ask("/d.zarr.dmr?dap4.ce=" + query)
+            self.assertEqual((status, fields["Content-Type"]), (400, "application/vnd.opendap.dap4.error+xml"), query)
+            error = xml.etree.ElementTree.fromstring(body)
+            self.assertEqual((error.tag, error.get("httpcode")), ("{http://xml.opendap.org/ns/DAP/4.0#}Error", "400"))
+            self.assertTrue(error[0].text)
         self.assertEqual(server.ask("/none.dmr")[0], 404)
         self.assertEqual(server.ask("/d.zarr.dmr?dap4.ce=" + ";".join(["/scalar"] * 800))[0], 200)
         self.assertEqual(server.get("/d.zarr/data.nc.dmr"), server.get("/d.zarr.dmr.xml"))
@@ -599,6 +643,25 @@ class Dap4Test(DapTest):
 
     def test_text(self):
         pass
+
+    def test_names_of_any_characters(self):
+        names = ["a.b@c", "x y", "q;r", "d\\e", "b[0]", "c{d}|e=f", "u<&>\"'", "\u00fc"]
+        with netCDF4.Dataset(self.path("names.nc"), "w") as dataset:
+            for size, name in enumerate(names, 2):
+                dataset.createDimension(name, size)
+                dataset.createVariable(name, "i4", (name,))[:] = np.arange(size)
+        server = self.serve()
+        with netCDF4.Dataset(server.url + "names.nc#dap4") as dataset:
+            self.assertEqual(set(dataset.variables), set(names))
+            for size, name in enumerate(names, 2):
+                np.testing.assert_array_equal(dataset[name][...], np.arange(size))
+        for size, name in enumerate(names, 2):
+            escaped = urllib.parse.quote("/" + re.sub(r"([][\\;{}|=.@])", r"\\\1", name))
+            with netCDF4.Dataset(f"{server.url}names.nc?dap4.ce={escaped}#dap4") as dataset:
+                np.testing.assert_array_equal(dataset.variables[name][...], np.arange(size))
+        with netCDF4.Dataset(server.url + "names.nc") as dataset:
+            self.assertIn("_%C3%BC", dataset.variables)
+            self.assertIn("x%20y", dataset.variables)
 
 
 class MountOfServerTest(ServeCase):
@@ -642,6 +705,21 @@ class S3Test(ServeCase):
         self.assertEqual(curl("tree/s.zarr/a/data.raw"), VALUES.tobytes())
         self.assertIn(b"<Key>dir/read me.txt</Key>", curl("tree?list-type=2&prefix=dir/"))
         self.assertIn(b"AccessDenied", curl("tree/s.zarr/a/data.raw", key="nobody"))
+
+    def test_lists_have_the_tags_of_objects(self):
+        with Server(self.source, "--s3", "tree") as server:
+            listed = xml.etree.ElementTree.fromstring(server.get("/tree?list-type=2"))
+            space = "{http://s3.amazonaws.com/doc/2006-03-01/}"
+            tags = {entry.findtext(space + "Key"): entry.findtext(space + "ETag") for entry in listed.findall(space + "Contents")}
+            self.assertIn("s.zarr/a/data.npy", tags)
+            for key, tag in tags.items():
+                self.assertEqual(server.ask("/tree/" + urllib.parse.quote(key), "HEAD")[1]["ETag"], tag, key)
+
+    def test_writing(self):
+        for method in "PUT", "DELETE", "POST":
+            status, fields, body = self.server.ask("/tree/s.zarr/a/data.raw", method, b"bytes")
+            self.assertEqual((status, fields["Content-Type"]), (405, "application/xml"))
+            self.assertIn(b"<Code>MethodNotAllowed</Code>", body)
 
     def test_unsigned_requests(self):
         status, fields, body = self.server.ask("/tree/s.zarr/a/data.raw")

@@ -26,4 +26,13 @@ bool StartsWithIgnoringCase(std::string_view text, std::string_view prefix) {
   return EqualsIgnoringCase(text.substr(0, prefix.size()), prefix);
 }
 
+bool IsFieldName(std::string_view name) {
+  constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
+  return !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) {
+    const char small = Lower(c);
+    return (small >= 'a' && small <= 'z') || (c >= '0' && c <= '9') ||
+           kOthers.find(c) != kOthers.npos;
+  });
+}
+
 }  // namespace ndlfs::fs

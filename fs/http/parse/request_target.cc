@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/base/percent_encoding.h"
+#include "fs/http/parse/fields.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -16,7 +17,8 @@ Result<std::optional<std::string>> TakeHost(std::string_view& target) {
   if (target.starts_with('/')) return std::nullopt;
   const size_t scheme_end = target.find("://");
   const std::string_view scheme = target.substr(0, scheme_end);
-  if (scheme_end == target.npos || (scheme != "http" && scheme != "https")) {
+  const bool is_web = EqualsIgnoringCase(scheme, "http") || EqualsIgnoringCase(scheme, "https");
+  if (scheme_end == target.npos || !is_web) {
     return BadInput("the target {} is no path", model::Quote(target));
   }
   target.remove_prefix(scheme_end + 3);

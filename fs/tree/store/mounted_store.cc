@@ -163,6 +163,12 @@ Freshness::Time MountedStore::looked_at() const {
   return looked_at_;
 }
 
+Freshness::Time MountedStore::LookedAt(std::string_view path) const {
+  model::MutexLock lock(mutex_);
+  const auto* known = known_.Find(path);
+  return known == nullptr ? Freshness::Time() : known->note;
+}
+
 void MountedStore::NoteStatus(const FileStatus& status) {
   model::MutexLock lock(mutex_);
   status_ = status;

@@ -120,6 +120,9 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // When ndlfs last looked whether the store has changed. The result of Hierarchy() holds from
   // then on.
   Freshness::Time looked_at() const EXCLUDES(mutex_);
+  // The same for the object at `path`, which may rely on an earlier look; zero if it is not
+  // known.
+  Freshness::Time LookedAt(std::string_view path) const EXCLUDES(mutex_);
   void NoteStatus(const backends::FileStatus& status);
   // Notes the format that was just detected for this version of the path. If
   // the store is opened soon, it need not be detected again.

@@ -193,12 +193,10 @@ model::Failure Refuse(const MountedStore& store, const Entity& entity, const Vie
   if (reason.code() == model::ErrorCode::kNotFound) {
     store.services().problems.Report(model::OneLine(NameOf(store, entity, file.name)) + ": " +
                                      reason.message());
-    return model::NotFound("{}", file.name);
-  }
-  if (entity.is_group() || !store.services().listed_views.Shows(file)) {
+  } else if (entity.is_group() || !store.services().listed_views.Shows(file)) {
     entity.NoteFailure(NameOf(store, entity, file.name), reason);
   }
-  return model::NotFound("{}", file.name);
+  return model::NotFound("{}: {}", file.name, reason.message());
 }
 
 // The name of an array that is a whole store: that of the file, without its extension.
@@ -245,8 +243,13 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   // Last, so that it is not dropped for its own parts.
   store->Touch(entity);
   if (view) return kept;
+  // Whoever has made up the part of a view that a name with brackets means.
+  const bool is_of_caller = file->name.find('[') != std::string::npos;
+  if (is_of_caller && view.error().code() == model::ErrorCode::kNotFound) {
+    return Refuse(*store, *entity, *file, view.error());
+  }
   entity->NoteFailure(NameOf(*store, *entity, file->name), view.error());
-  return model::NotFound("{}", file->name);
+  return model::NotFound("{}: {}", file->name, view.error().message());
 }
 
 // Adds `others`, the files of a group that a single array has, too. No listing shows them

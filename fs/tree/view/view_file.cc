@@ -176,7 +176,9 @@ class ViewFile final : public TreeNode {
     if (!size) return SizeFailure(*found.entity, *found.made, *view, size.error());
     NDLFS_TRY(const uint64_t known, Size());
     if (*size != known) return model::HasChanged(path_);
-    return OpenedFile{OpenKept(store, std::move(found), view, known)};
+    const auto looked_at = std::min(store->LookedAt(path_), found.made->objects.looked_at());
+    return OpenedFile{.handle = OpenKept(store, std::move(found), view, known),
+                      .looked_at = looked_at};
   }
   model::Result<std::optional<std::string>> GetExtendedAttribute(
       std::string_view name) const override {
@@ -192,7 +194,7 @@ class ViewFile final : public TreeNode {
   }
   std::optional<FileVersion> Version() const override EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
-    if (!served_ || !size_) return std::nullopt;
+    if (!size_) return std::nullopt;
     return FileVersion{generation_, *size_};
   }
 

@@ -29,6 +29,10 @@ body { margin: 0 auto; max-width: 70rem; padding: 1rem 1.25rem 3rem; color: var(
 input[type=search] { width: 100%; max-width: 24rem; margin: .8rem 0 0; padding: .4rem .6rem;
   font: inherit; color: inherit; background: var(--box); border: 1px solid var(--line);
   border-radius: 6px; }
+form { display: flex; gap: .5rem; max-width: 32rem; margin: .8rem 0; }
+form input[type=search] { margin: 0; }
+button { padding: .4rem .8rem; font: inherit; color: inherit; background: var(--box);
+  border: 1px solid var(--line); border-radius: 6px; cursor: pointer; }
 a { color: var(--link); text-decoration: none; }
 a:hover { text-decoration: underline; }
 nav { color: var(--soft); font-size: .9rem; }
@@ -42,6 +46,7 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { padding: .3rem .8rem .3rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); }
 tr:last-child > * { border-bottom: 0; }
+td img, tr:has(img) > td { vertical-align: middle; }
 th { font-weight: 600; }
 thead th { color: var(--soft); font-weight: 400; }
 .facts { table-layout: fixed; }

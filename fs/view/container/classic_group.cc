@@ -492,7 +492,10 @@ uint64_t MostLookedAt(const ArrayInput& array) {
 
 // Where the array cannot be in the file, the reason.
 std::string NoteInput(const GroupArray& from, Noted& noted) {
-  if (!from.input) return "it cannot be read";
+  if (!from.input) {
+    const bool is_known = from.node && from.node->error;
+    return is_known ? from.node->error->message() : "it cannot be read";
+  }
   const ArrayInput& input = *from.input;
   const auto type = ClassicType(input.dtype);
   if (!type) return "netCDF classic has no type for " + input.dtype.keyword();

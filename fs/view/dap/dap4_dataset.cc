@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "backends/format/netcdf3/layout.h"
@@ -92,6 +94,61 @@ class Order {
   std::map<uint32_t, std::vector<uint32_t>> children_;
 };
 
+// The name in DAP 4 that an object would have, if no other had it.
+std::string WantedName(const NewObject& object) {
+  std::string_view name = object.name;
+  const bool is_called_as_a_dimension =
+      object.kind == NewObject::Kind::kDataset && name.starts_with(hdf5::kNoCoordinate);
+  if (is_called_as_a_dimension) name.remove_prefix(hdf5::kNoCoordinate.size());
+  return backends::netcdf3::ValidName(name);
+}
+
+// Gives objects the names that Dap4Dataset has. Objects whose names need no change keep them.
+class Namer {
+ public:
+  explicit Namer(const std::vector<NewObject>& objects) : objects_(objects) {}
+
+  std::vector<std::string> Run() {
+    std::vector<std::string> names(objects_.size());
+    std::vector<uint32_t> others;
+    for (uint32_t i = 1; i < objects_.size(); ++i) {
+      names[i] = WantedName(objects_[i]);
+      if (names[i] != objects_[i].name || !Take(i, names[i])) others.push_back(i);
+    }
+    for (const uint32_t i : others) {
+      const std::string wanted = names[i];
+      for (int n = 2; !Take(i, names[i]); ++n) {
+        const std::string suffix = fmt::format("_{}", n);
+        size_t end = std::min(wanted.size(), kLongest - suffix.size());
+        while (end < wanted.size() && (wanted[end] & 0xC0) == 0x80) --end;
+        names[i] = wanted.substr(0, end) + suffix;
+      }
+    }
+    return names;
+  }
+
+ private:
+  static constexpr size_t kLongest = 255;
+  using Key = std::tuple<uint32_t, bool, std::string>;  // group, whether it is a dimension
+
+  // A variable that is a dimension scale takes the name for both.
+  bool Take(uint32_t number, const std::string& name) {
+    const NewObject& object = objects_[number];
+    const bool is_dimension = object.kind == NewObject::Kind::kDimension || object.is_scale;
+    const bool is_other = object.kind != NewObject::Kind::kDimension;
+    const Key of_dimension = {object.parent, true, name};
+    const Key of_other = {object.parent, false, name};
+    if (is_dimension && taken_.contains(of_dimension)) return false;
+    if (is_other && taken_.contains(of_other)) return false;
+    if (is_dimension) taken_.insert(of_dimension);
+    if (is_other) taken_.insert(of_other);
+    return true;
+  }
+
+  const std::vector<NewObject>& objects_;
+  std::set<Key> taken_;
+};
+
 // Finds variables by their names.
 class Finder {
  public:
@@ -118,11 +175,19 @@ class Finder {
     return found->second;
   }
 
+  std::vector<std::string> Names() const {
+    std::vector<std::string> out;
+    for (const Dap4Variable& variable : dataset_.variables) {
+      out.push_back(Dap4PathOf(dataset_, variable.object));
+    }
+    return out;
+  }
+
  private:
   using Key = std::pair<uint32_t, std::string>;
   Key KeyOf(uint32_t number) const {
     const NewObject& object = dataset_.objects()[number];
-    return {object.parent, Dap4NameOf(object)};
+    return {object.parent, dataset_.names[number]};
   }
   void Add(uint32_t group) { groups_.emplace(KeyOf(group), group); }
 
@@ -139,8 +204,9 @@ Result<void> Project(Dap4Dataset& dataset, const std::vector<Dap4Projection>& pr
   for (const Dap4Projection& projection : projections) {
     const auto position = finder.Find(projection.path);
     if (!position) {
-      return NotFound("no variable {}",
-                      model::Quote(fmt::format("/{}", fmt::join(projection.path, "/"))));
+      return NotFound("no variable {}{}",
+                      model::Quote(fmt::format("/{}", fmt::join(projection.path, "/"))),
+                      OfferNames(finder.Names()));
     }
     Dap4Variable variable = dataset.variables[*position];
     NDLFS_TRY(Selection selection,
@@ -155,6 +221,19 @@ Result<void> Project(Dap4Dataset& dataset, const std::vector<Dap4Projection>& pr
 }
 
 }  // namespace
+
+std::string Dap4PathOf(const Dap4Dataset& dataset, uint32_t object) {
+  std::string path;
+  for (uint32_t i = object; i != 0; i = dataset.objects()[i].parent) {
+    std::string part = "/";
+    for (const char c : dataset.names[i]) {
+      if (c == '\\') part += c;
+      part += c;
+    }
+    path.insert(0, part);
+  }
+  return path;
+}
 
 std::string_view Dap4TypeName(const Datatype& type) {
   const bool is_signed = type.is_signed();
@@ -182,19 +261,12 @@ std::string_view Dap4TypeName(const Datatype& type) {
   }
 }
 
-std::string Dap4NameOf(const NewObject& object) {
-  std::string_view name = object.name;
-  const bool is_called_as_a_dimension =
-      object.kind == NewObject::Kind::kDataset && name.starts_with(hdf5::kNoCoordinate);
-  if (is_called_as_a_dimension) name.remove_prefix(hdf5::kNoCoordinate.size());
-  return backends::netcdf3::ValidName(name);
-}
-
 Result<Dap4Dataset> DescribeDap4(const GroupInput& group,
                                  const std::vector<Dap4Projection>& projections) {
   Dap4Dataset out;
   NDLFS_TRY(out.content, hdf5::MakeContent(group));
   out.left_out = out.content.file->left_out;
+  out.names = Namer(out.objects()).Run();
   Order(out).Find();
   out.is_whole = projections.empty();
   if (!out.is_whole) NDLFS_RETURN_IF_ERROR(Project(out, projections));

@@ -9,8 +9,7 @@
 //   enums                        Enum
 //   opaque elements              UInt8, with their size as a further dimension
 //   compounds of numbers         Structure, if its members lie as those of a struct of C
-//   without
-//                                gaps: netCDF-C 4.9 misreads others
+//                                without gaps: netCDF-C 4.9 misreads others
 //
 // Arrays of other types are left out, and named with the reason.
 #pragma once
@@ -38,6 +37,9 @@ struct Dap4Variable {
 // What a request asks for.
 struct Dap4Dataset {
   hdf5::Content content = {};
+  // The names of the objects in a reply, as netCDF-C can have them: it refuses a dataset with
+  // others. No two of a group are the same, but a dimension may be called like a variable.
+  std::vector<std::string> names = {};
   bool is_whole = true;                      // there is no constraint
   std::vector<Dap4Variable> variables = {};  // in the order of a reply
   std::string left_out = {};                 // one line each; empty: nothing
@@ -52,11 +54,12 @@ struct Dap4Dataset {
 model::Result<Dap4Dataset> DescribeDap4(const GroupInput& group,
                                         const std::vector<Dap4Projection>& projections);
 
+// The path of an object in a reply: "/g/x", with backslashes before characters that mean
+// something else in paths.
+std::string Dap4PathOf(const Dap4Dataset& dataset, uint32_t object);
+
 // The name of the XML element for numbers, characters and texts of `type`; empty for other
 // types.
 std::string_view Dap4TypeName(const model::Datatype& type);
-
-// The name of an object in a reply, as netCDF-C can have it: it refuses a dataset with another.
-std::string Dap4NameOf(const backends::hdf5::NewObject& object);
 
 }  // namespace ndlfs::fs

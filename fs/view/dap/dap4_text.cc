@@ -12,8 +12,8 @@
 
 #include "backends/base/element_stream.h"
 #include "backends/format/netcdf3/layout.h"
-#include "fs/view/base/html_text.h"
 #include "model/ndl/ndl_writer.h"
+#include "model/utf8.h"
 #include "model/value.h"
 
 namespace ndlfs::fs {
@@ -26,10 +26,46 @@ using model::Datatype;
 using model::Value;
 using TypeKind = Datatype::Kind;
 
+// The character that `bytes` are, in XML. It has all that data.h5 has, but for the control
+// characters that XML does not allow; these become U+FFFD.
+std::string XmlCharacter(std::string_view bytes) {
+  const auto first = static_cast<unsigned char>(bytes[0]);
+  switch (first) {
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    case '"':
+      return "&quot;";
+    case '\r':  // a parser would make '\n' of it
+      return "&#13;";
+    default:
+      break;
+  }
+  const bool is_forbidden = (first < 0x20 && first != '\n' && first != '\t') ||
+                            bytes == "\uFFFE" || bytes == "\uFFFF";
+  return is_forbidden ? "\uFFFD" : std::string(bytes);
+}
+
+// `text` as the text of an element. Bytes that are not UTF-8 are taken as Latin-1, as in all
+// other views.
+std::string XmlText(std::string_view text) {
+  const std::string sound = model::AsUtf8(text);
+  std::string out;
+  for (std::string_view rest = sound; !rest.empty();) {
+    const size_t length = model::Utf8SequenceLength(rest);
+    out += XmlCharacter(rest.substr(0, length));
+    rest.remove_prefix(length);
+  }
+  return out;
+}
+
 // `text` as the value of an XML attribute; a parser makes blanks of other white space.
 std::string AttributeText(std::string_view text) {
   std::string out;
-  for (const char c : HtmlText(text)) {
+  for (const char c : XmlText(text)) {
     if (c == '\n' || c == '\t') {
       out += fmt::format("&#{};", static_cast<int>(c));
     } else {
@@ -97,8 +133,7 @@ void WriteAttribute(std::string& out, std::string_view name, const AttributeValu
                           values.values[0].find_first_of("<>&\"'\\") != std::string::npos;
   if (is_special) out += " value=\"" + AttributeText(values.values[0]) + '"';
   out += '>';
-  for (const std::string& value : values.values)
-    out += "<Value>" + HtmlText(value) + "</Value>";
+  for (const std::string& value : values.values) out += "<Value>" + XmlText(value) + "</Value>";
   out += "</Attribute>\n";
 }
 
@@ -147,22 +182,10 @@ class DmrWriter {
     }
   }
 
-  // "/g/x"
-  std::string PathOf(uint32_t number) const {
-    std::string path;
-    for (uint32_t i = number; i != 0; i = objects()[i].parent) {
-      std::string part = "/";
-      for (const char c : Dap4NameOf(objects()[i])) {
-        if (c == '\\') part += c;
-        part += c;
-      }
-      path.insert(0, part);
-    }
-    return path;
-  }
+  std::string PathOf(uint32_t number) const { return Dap4PathOf(dataset_, number); }
 
   std::string NameAttribute(uint32_t number) const {
-    return fmt::format(" name=\"{}\"", AttributeText(Dap4NameOf(objects()[number])));
+    return fmt::format(" name=\"{}\"", AttributeText(dataset_.names[number]));
   }
 
   void WriteGroup(uint32_t group) {
@@ -180,7 +203,7 @@ class DmrWriter {
     for (const NewAttribute& attribute : objects()[group].attributes) {
       WriteAttribute(out_, attribute.name, ValuesOf(attribute));
     }
-    if (group != 0) WriteTrueName(objects()[group]);
+    if (group != 0) WriteTrueName(group);
   }
 
   void WriteDimension(uint32_t number) {
@@ -259,19 +282,24 @@ class DmrWriter {
     if (object.type.kind() == TypeKind::kOpaque) {
       fmt::format_to(std::back_inserter(out_), "<Dim size=\"{}\"/>", object.type.size());
     }
-    WriteAttributesOf(object);
+    WriteAttributesOf(variable.object);
     fmt::format_to(std::back_inserter(out_), "</{}>\n", element);
   }
 
   // Writes the true name of an object whose name data.h5 allows and DAP 4 does not.
-  void WriteTrueName(const NewObject& object) {
+  void WriteTrueName(uint32_t number) {
+    const NewObject& object = objects()[number];
     const bool is_told = std::ranges::any_of(
         object.attributes, [](const NewAttribute& one) { return one.name == hdf5::kTrueName; });
-    if (is_told || ValidName(object.name) == object.name) return;
+    const std::string& name = dataset_.names[number];
+    const bool is_true =
+        object.name == name || object.name == std::string(hdf5::kNoCoordinate) + name;
+    if (is_told || is_true) return;
     WriteAttribute(out_, hdf5::kTrueName, {"String", {object.name}});
   }
 
-  void WriteAttributesOf(const NewObject& object) {
+  void WriteAttributesOf(uint32_t number) {
+    const NewObject& object = objects()[number];
     const bool is_number =
         object.type.kind() == TypeKind::kInteger || object.type.kind() == TypeKind::kFloat;
     bool has_missing_value = false;
@@ -287,7 +315,7 @@ class DmrWriter {
       }
       WriteAttribute(out_, attribute.name, values);
     }
-    WriteTrueName(object);
+    WriteTrueName(number);
     // netCDF-C 4.9 changes the last bits of `_FillValue`, too. Programs then find fill values
     // by this attribute.
     if (fill != nullptr && object.type.kind() == TypeKind::kFloat &&

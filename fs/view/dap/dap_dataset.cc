@@ -117,6 +117,8 @@ std::string DapName(std::string_view name) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
   std::string out;
+  // netCDF-C opens no dataset with a name that begins with '%'.
+  if (!name.empty() && kPlain.find(name.front()) == kPlain.npos) out = "_";
   for (const char c : name) {
     if (kPlain.find(c) != kPlain.npos) {
       out += c;

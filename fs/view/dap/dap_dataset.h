@@ -36,8 +36,7 @@ struct DapDimension {
 };
 
 struct DapVariable {
-  std::string
-      name;  // as a DDS writes it: other characters than letters, digits, '_' and '-' as %XX
+  std::string name;  // as a DDS writes it: DapName()
   DapType type = DapType::kInt32;
   std::vector<DapDimension> dimensions;
   // For texts: the bytes of each, and the name that netCDF has for this dimension.
@@ -69,7 +68,8 @@ struct ClassicVariable {
 };
 std::optional<ClassicVariable> DescribeAlone(const classic::GroupArray& array);
 
-// `name` with %XX for characters that names of DAP do not have.
+// `name` with %XX for characters that names of DAP do not have, and with '_' in front if it
+// would begin with one.
 std::string DapName(std::string_view name);
 
 }  // namespace ndlfs::fs

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/dap/dap_request.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -109,7 +111,26 @@ class Declarations {
   std::map<size_t, DapDeclaration> list_;
 };
 
+std::vector<std::string> NamesOf(const DapDataset& dataset) {
+  std::vector<std::string> out;
+  for (const DapVariable& variable : dataset.variables) out.push_back(variable.name);
+  return out;
+}
+
 }  // namespace
+
+std::string OfferNames(const std::vector<std::string>& names) {
+  constexpr size_t kMostNames = 20;
+  if (names.empty()) return "; there are none";
+  std::string out = "; there are ";
+  for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+    out += (i == 0 ? "" : ", ") + model::OneLine(names[i]);
+  }
+  if (names.size() > kMostNames) {
+    out += fmt::format(" and {} more", names.size() - kMostNames);
+  }
+  return out;
+}
 
 Result<Selection> SelectElements(std::string_view name, std::span<const uint64_t> extents,
                                  const std::vector<DapRange>& ranges) {
@@ -130,7 +151,7 @@ Result<Selection> SelectElements(std::string_view name, std::span<const uint64_t
     const uint64_t last =
         range.last == kDapEnd && extents[d] != 0 ? extents[d] - 1 : range.last;
     if (last >= extents[d] || range.first > last) {
-      return NotFound("{}: index {} of dimension {}, which has {}", name,
+      return NotFound("{}: index {} of dimension {}, which has the size {}", name,
                       std::max(range.first, last), d, extents[d]);
     }
     // A stride beyond the end is any stride.
@@ -149,7 +170,10 @@ Result<std::vector<DapDeclaration>> ResolveConstraint(
   const NameFinder names(dataset);
   for (const DapProjection& projection : projections) {
     const auto named = names.Find(projection.path);
-    if (!named) return NotFound("no variable {}", model::Quote(projection.path));
+    if (!named) {
+      return NotFound("no variable {}{}", model::Quote(projection.path),
+                      OfferNames(NamesOf(dataset)));
+    }
     const size_t index = named->member.value_or(named->variable);
     NDLFS_TRY(Selection selection, SelectionOf(dataset.variables[index], projection.ranges));
     if (named->member) {

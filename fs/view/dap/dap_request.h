@@ -23,6 +23,9 @@ model::Result<Selection> SelectElements(std::string_view name,
                                         std::span<const uint64_t> extents,
                                         const std::vector<DapRange>& ranges);
 
+// For an error that says that there is no such variable: "; there are x, y and t2m".
+std::string OfferNames(const std::vector<std::string>& names);
+
 // A variable, or a member of a Grid, and the elements of it.
 struct DapMember {
   size_t variable = 0;  // in DapDataset::variables

@@ -250,6 +250,113 @@ TEST(MultistatusTest, NamesAreEncodedBelowTheBase) {
   EXPECT_THAT(text, HasSubstr("<D:displayname>&lt;x&gt;</D:displayname>"));
 }
 
+// A file that counts how often it is opened, and that one may rely on for a while.
+class CountedFile final : public TreeNode {
+ public:
+  Relation Compare(const TreeNode&) const override { return Relation::kSame; }
+  model::Result<Attributes> Stat() const override {
+    Attributes attributes = kOfFile;
+    attributes.size = 10;
+    return attributes;
+  }
+  model::Result<OpenedFile> Open() override {
+    ++opens;
+    OpenedFile opened = OpenText(std::make_shared<const std::string>("0123456789"));
+    opened.looked_at = looked_at;
+    return opened;
+  }
+  std::optional<FileVersion> Version() const override { return FileVersion{7, 10}; }
+
+  int opens = 0;
+  KnownFiles::Clock::time_point looked_at = KnownFiles::Clock::now();
+};
+
+class KnownFilesTest : public testing::Test {
+ protected:
+  Site MakeSite(std::chrono::nanoseconds trusted) {
+    return Site(std::make_shared<Folder>(std::map<std::string, TreeNodePtr>{{"f", file_}}),
+                {.trusted = trusted}, {});
+  }
+
+  std::shared_ptr<CountedFile> file_ = std::make_shared<CountedFile>();
+};
+
+TEST_F(KnownFilesTest, FileIsOpenedOnceWhileTheLookAtItIsTrusted) {
+  const Site site = MakeSite(std::chrono::hours(1));
+  HttpRequest request = Get("/f");
+  EXPECT_FALSE(site.AnswerKnown(request));
+  const HttpReply first = AnswerOf(site, request);
+  request.range = "bytes=2-4";
+  auto known = site.AnswerKnown(request);
+  ASSERT_TRUE(known);
+  EXPECT_EQ(file_->opens, 1);
+  EXPECT_EQ(known->status, 206);
+  EXPECT_EQ(Field(*known, "Content-Range"), "bytes 2-4/10");
+  EXPECT_EQ(Field(*known, "ETag"), Field(first, "ETag"));
+  request.conditions.if_none_match = Field(first, "ETag");
+  EXPECT_EQ(site.AnswerKnown(request)->status, 304);
+  EXPECT_FALSE(site.AnswerKnown(Get("/f?x")));
+  EXPECT_FALSE(site.AnswerKnown(Get("/f/")));
+  EXPECT_FALSE(site.AnswerKnown(Get("/f", Method::kPropfind)));
+  site.ForgetKnown(request);
+  EXPECT_FALSE(site.AnswerKnown(Get("/f")));
+}
+
+TEST_F(KnownFilesTest, NothingIsKnownLongerThanTheLookIsTrusted) {
+  const Site anew = MakeSite({});
+  AnswerOf(anew, Get("/f"));
+  EXPECT_FALSE(anew.AnswerKnown(Get("/f")));
+  const Site site = MakeSite(std::chrono::seconds(10));
+  file_->looked_at -= std::chrono::seconds(11);
+  AnswerOf(site, Get("/f"));
+  EXPECT_FALSE(site.AnswerKnown(Get("/f")));
+  file_->looked_at = {};  // nobody may rely on it
+  AnswerOf(site, Get("/f"));
+  EXPECT_FALSE(site.AnswerKnown(Get("/f")));
+  file_->looked_at = KnownFiles::Clock::now();
+  AnswerOf(site, Get("/f"));
+  EXPECT_TRUE(site.AnswerKnown(Get("/f")));
+  EXPECT_TRUE(site.DropOldFiles(KnownFiles::Clock::now()));
+  EXPECT_FALSE(site.DropOldFiles(KnownFiles::Clock::now() + std::chrono::seconds(11)));
+  EXPECT_FALSE(site.AnswerKnown(Get("/f")));
+}
+
+// A dataset of DAP with the variable x.
+class DapSiteTest : public testing::Test {
+ protected:
+  HttpReply Ask(std::string_view target) { return AnswerOf(site_, Get(target)); }
+
+  Site site_{std::make_shared<Folder>(std::map<std::string, TreeNodePtr>{
+                 {"s.zarr", std::make_shared<Folder>(std::map<std::string, TreeNodePtr>{
+                                {"data.dds", Text("Dataset {};")},
+                                {"data[x].dds", Text("Dataset { x };")},
+                                {"data.dmr", Text("<Dataset/>")}})},
+                 {"picture.dds", Text("DDS")}}),
+             {},
+             {}};
+};
+
+TEST_F(DapSiteTest, WrongConstraintsAreBadRequestsInTheFormOfTheProtocol) {
+  EXPECT_EQ(Ask("/s.zarr.dds?x").status, 200);
+  const auto two = Ask("/s.zarr.dds?y");
+  EXPECT_EQ(two.status, 400);
+  EXPECT_EQ(two.text, "Error {\n    code = 1005;\n    message = \"data[y].dds\";\n};\n");
+  EXPECT_EQ(Field(two, "Content-Description"), "dods-error");
+  const auto four = Ask("/s.zarr.dmr?dap4.ce=/%3Cy%3E");
+  EXPECT_EQ(four.status, 400);
+  EXPECT_THAT(four.text, HasSubstr("httpcode=\"400\"><Message>data[/&lt;y&gt;].dmr</Message>"));
+  EXPECT_EQ(Field(four, "Content-Type"), "application/vnd.opendap.dap4.error+xml");
+}
+
+TEST_F(DapSiteTest, WhereNoDatasetIsNoConstraintIsWrong) {
+  const auto reply = Ask("/none.dds?y");
+  EXPECT_EQ(reply.status, 404);
+  EXPECT_THAT(reply.text, HasSubstr("code = 1003;"));
+  EXPECT_EQ(Ask("/picture.dds").status, 200);
+  EXPECT_EQ(Field(Ask("/picture.dds"), "XDAP"), "none");
+  EXPECT_EQ(Ask("/s.zarr.txt?y").status, 404);
+}
+
 class S3GatewayTest : public testing::Test {
  protected:
   HttpReply Ask(std::string_view target, Method method = Method::kGet) {
@@ -315,13 +422,30 @@ TEST_F(S3GatewayTest, ObjectsAreFiles) {
   EXPECT_EQ(Ask("/other/").status, 404U);
 }
 
+TEST_F(S3GatewayTest, ListsHaveTheTagsOfObjects) {
+  const std::string tag = Field(Ask("/tree/inner/data.npy"), "ETag");
+  EXPECT_THAT(Ask("/tree/?list-type=2&prefix=inner/data").text,
+              HasSubstr("<ETag>&quot;" + tag.substr(1, tag.size() - 2) + "&quot;</ETag>"));
+}
+
+TEST_F(S3GatewayTest, WritingIsRefusedInTheFormOfTheProtocol) {
+  const HttpRequest request = Get("/tree/inner/data.npy", Method::kOther);
+  auto refusal = site_.Refuse(request);
+  ASSERT_TRUE(refusal);
+  site_.Complete(request, *refusal);
+  EXPECT_EQ(refusal->status, 405U);
+  EXPECT_EQ(Field(*refusal, "Content-Type"), "application/xml");
+  EXPECT_THAT(refusal->text, HasSubstr("<Code>MethodNotAllowed</Code>"));
+}
+
 TEST_F(S3GatewayTest, KeysAreDemanded) {
   const Site site(Tree(),
                   {.s3 = {.bucket = "tree", .access_key = "key", .secret_key = "secret"}}, {});
   HttpRequest request = Get("/tree/top.txt");
   request.target_as_sent = "/tree/top.txt";
-  const auto refusal = site.Refuse(request);
+  auto refusal = site.Refuse(request);
   ASSERT_TRUE(refusal);
+  site.Complete(request, *refusal);
   EXPECT_EQ(refusal->status, 403U);
   EXPECT_THAT(refusal->text, HasSubstr("<Code>AccessDenied</Code>"));
   EXPECT_FALSE(site.Refuse(Get("/top.txt")));

@@ -187,6 +187,38 @@ TEST_F(Dap4Test, ChecksumsOfAnyPartAreRight) {
   EXPECT_EQ(end, SumOf(x_));
 }
 
+// As data.h5 has them: XML allows most control characters that HTML does not.
+TEST_F(Dap4Test, TextsHaveAllCharactersOfXml) {
+  model::Ndarray array;
+  array.attributes.push_back({.name = "odd",
+                              .type = Datatype::String(),
+                              .value = model::Value("\u0080\x7f\r\x01\u00e9")});
+  hierarchy_->AddArray("/odd", array, Array(Datatype::Integer(1, false), {1}, "1"));
+  EXPECT_THAT(Read("data.dmr"), HasSubstr("<Value>\u0080\x7f&#13;\uFFFD\u00e9</Value>"));
+}
+
+// netCDF-C refuses a dataset with two objects of one name, and names with such characters.
+TEST_F(Dap4Test, NamesThatWouldBecomeTheSameDiffer) {
+  const auto bytes = [&](const std::string& value) {
+    return Array(Datatype::Integer(1, false), {1}, value);
+  };
+  hierarchy_->AddArray("/n_", bytes("1"));
+  hierarchy_->AddArray("/n ", bytes("2"));
+  hierarchy_->AddArray("/n\x01", bytes("3"));
+  hierarchy_->AddGroup("/n\x02");
+  hierarchy_->AddArray("/n\x02/b\\.@;", bytes("4"));
+  const std::string dmr = Read("data.dmr");
+  for (const char* element : {"<UInt8 name=\"n_\">", "<UInt8 name=\"n__3\">",
+                              "<UInt8 name=\"n__4\">", "<Group name=\"n__2\">"}) {
+    EXPECT_THAT(dmr, HasSubstr(element));
+  }
+  EXPECT_THAT(dmr, HasSubstr("<Attribute name=\"ndlfs_name\" type=\"String\"><Value>n "));
+  EXPECT_EQ(Ask("data[/n_].dap").data, "1");
+  EXPECT_EQ(Ask("data[/n__3;/n__4].dap").data.size(), 2U);
+  EXPECT_EQ(Ask("data[/n__2/b\\\\.@\\;].dap").data, "4");
+  EXPECT_THAT(Read("data[/none].dmr"), HasSubstr("no variable \"/none\"; there are /"));
+}
+
 TEST_F(Dap4Test, WhatTheGroupLacksIsRefused) {
   for (const char* constraint :
        {"/none", "/x[3]", "/x[0][0]", "/x[3:]", "/x[0:3]", "/g", "/g/x", "/gaps", "/x;",

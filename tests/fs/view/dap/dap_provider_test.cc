@@ -118,6 +118,14 @@ TEST_F(DapTest, LettersAreTextsAlongTheirLastDimension) {
   EXPECT_THAT(Read("data.das"), HasSubstr("Int32 DODS.strlen 5;"));
 }
 
+// netCDF-C opens no dataset with a name that begins with '%'.
+TEST_F(DapTest, NamesBeginWithALetterOrUnderscore) {
+  hierarchy_->AddArray("/\u00fc", Array(Datatype::Integer(2, true), {1}, Little<int16_t>({7})));
+  EXPECT_THAT(Read("data.dds"), HasSubstr("    Int16 _%C3%BC[_%C3%BC_dim0 = 1];\n"));
+  EXPECT_EQ(Values("_%25C3%25BC"), Big(1, 4) + Big(1, 4) + Big(7, 4));
+  EXPECT_EQ(Values("%C3%BC"), Values("_%25C3%25BC"));
+}
+
 TEST_F(DapTest, AttributesAreQuoted) {
   EXPECT_THAT(Read("data.das"), HasSubstr("String title \"a \\\"b\\\"\";"));
   EXPECT_THAT(Read("data.das"), HasSubstr("    t {\n"));
@@ -158,9 +166,11 @@ TEST_F(DapTest, NumbersThatNoTypeHoldsAreMissing) {
 }
 
 TEST_F(DapTest, WrongConstraintsHaveReasons) {
-  EXPECT_THAT(Read("data[nothing].dds"), HasSubstr("no variable \"nothing\""));
+  EXPECT_EQ(Read("data[nothing].dds"),
+            "no variable \"nothing\"; there are x, y, small, t, we%20ird%2E1, wide");
   EXPECT_THAT(Read("data[t[0]].dods"), HasSubstr("t has 2 dimensions, not 1"));
-  EXPECT_THAT(Read("data[t[0][3]].dods"), HasSubstr("index 3 of dimension 1, which has 3"));
+  EXPECT_THAT(Read("data[t[0][3]].dods"),
+              HasSubstr("index 3 of dimension 1, which has the size 3"));
   EXPECT_THAT(Read("data[t&t>1].dods"), HasSubstr("selections"));
   EXPECT_THAT(Read("data[x.t].dods"), HasSubstr("no variable"));
   for (const char* name : {"data.dd", "dds", "data[.dds", "data].dds", "datax.dds",
