@@ -82,6 +82,7 @@ constexpr std::array<std::string_view, 43> kGenericOptions = {"_netdev",
 constexpr std::array<std::string_view, 7> kLogLevels = {"trace", "debug",    "info", "warn",
                                                         "error", "critical", "off"};
 
+constexpr std::array<std::string_view, 2> kZarrChunks = {"raw", "stored"};
 constexpr std::array<std::string_view, 2> kDetections = {"content", "name"};
 constexpr std::array<std::string_view, 2> kFormats = {"text", "json"};
 
@@ -214,6 +215,15 @@ Result<void> SetAllowUrls(MountOptions& options, std::string_view value) {
   return {};
 }
 
+Result<void> SetZarrChunks(MountOptions& options, std::string_view value) {
+  if (std::find(kZarrChunks.begin(), kZarrChunks.end(), value) == kZarrChunks.end()) {
+    return model::BadInput("{} is not one of {}{}", Quote(value), fmt::join(kZarrChunks, ", "),
+                           DidYouMean(value, kZarrChunks));
+  }
+  options.passes_stored_chunks = value == kZarrChunks[1];
+  return {};
+}
+
 // A request to a server may take as long as the request to the mount that needs it.
 Result<void> SetTimeout(MountOptions& options, std::string_view value) {
   NDLFS_TRY(const double seconds, ParseSeconds(value));
@@ -298,6 +308,9 @@ constexpr std::array kMountOptions = {
                   NDLFS_TRY(options.max_scan, ParseSize(value));
                   return {};
                 }},
+    MountOption{"zarr-chunks", "HOW",
+                "Chunks in data.zarr: raw, or as stored where Zarr has words for that (raw)",
+                false, SetZarrChunks},
     MountOption{"as", "VIEW", "Show each store as one file: nc, h5, or as Zarr: zarr, zarr2",
                 false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {

@@ -108,6 +108,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
       child.array =
           MakeArrayInput(entity->node, entity->reader, store_->services().scan, entity->path);
       child.array->group = shared_from_this();
+      child.array->passes_stored_chunks = store_->services().passes_stored_chunks;
     }
     return child;
   }
@@ -158,6 +159,7 @@ ArrayInput InputOf(const StorePtr& store, const Entity& entity,
                    const std::shared_ptr<ObjectNotes>& notes) {
   ArrayInput input = MakeArrayInput(entity.node, entity.reader, store->services().scan);
   input.place = store->place();
+  input.passes_stored_chunks = store->services().passes_stored_chunks;
   if (entity.path == "/") return input;
   input.group = std::make_shared<const StoreGroup>(
       store, std::string(model::ParentPath(entity.path)), notes);

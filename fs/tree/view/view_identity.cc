@@ -53,6 +53,7 @@ std::optional<std::string> IdentityOf(MountedStore& store, const Entity& entity,
   add(store.version().folder);
   add(entity.path);
   add(made.name);
+  add(store.services().passes_stored_chunks ? "stored" : "");
   add(below);
   add(fmt::format("{}.{}", entity.version, entity.data_mtime_ns));
   text += *objects;

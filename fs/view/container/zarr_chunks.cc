@@ -9,6 +9,7 @@
 #include "backends/base/element_stream.h"
 #include "backends/format/stored_chunks.h"
 #include "cache/array_reader.h"
+#include "fs/view/container/zarr_stored.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/elements/slice_elements.h"
 
@@ -315,6 +316,10 @@ Result<std::optional<std::vector<uint64_t>>> ListSourceChunks(const StoredArray&
 }
 
 Result<ViewPtr> MakeChunk(const ArrayPtr& array, std::span<const uint64_t> index) {
+  if (array->source.is_stored) {
+    NDLFS_TRY(ReaderPtr reader, ReaderOf(*array));
+    return InArray(*array, MakeStoredChunk(array, std::move(reader), index));
+  }
   if (array->elements == nullptr) {
     return std::make_shared<const TextChunk>(array, array->source.reader, index);
   }
