@@ -268,6 +268,9 @@ std::optional<ChunkEncoding> DescribeZarr2Encoding(const Datatype& stored, const
   encoding.zarr2 = Json{{"order", is_fortran ? "F" : "C"},
                         {"filters", filters.empty() ? Json() : filters},
                         {"compressor", compressor}};
+  // Old readers do not know this parameter of compressing.
+  Json& own = (*encoding.zarr2)["compressor"];
+  if (TextOf(own, "id") == "zstd") own.erase("checksum");
   encoding.zarr3 = WordsV3(stored, codecs, is_fortran, rank);
   if (is_fixed && HasOnlyBytesCodecs(codecs)) encoding.bytes_codecs = std::move(codecs);
   return encoding;
