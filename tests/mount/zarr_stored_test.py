@@ -204,6 +204,22 @@ class ZarrStoredTest(harness.SourceTestCase):
         self.assertLess(os.stat(mounted.join("i.h5/x/data.zarr/c/0")).st_size, 1000)
         self.assertEqual(len(harness.read(mounted.join("i.h5/x/data.zarr/c/1"))), 30)
 
+    def test_chunk_that_nobody_can_find_is_not_absent(self):
+        with h5py.File(self.path("i.h5"), "w") as file:
+            file.create_dataset("x", data=np.arange(64, dtype="i4"), chunks=(32,), compression=4)
+            size = file["x"].id.get_chunk_info(1).size
+        with open(self.path("i.h5"), "r+b") as file:  # beyond the end of the file
+            file.seek(file.read().index(struct.pack("<II", size, 0)))
+            file.write(struct.pack("<I", 1 << 30))
+        for how in ("raw", "stored"):
+            mounted = self.mount(self.source, "--zarr-chunks", how)
+            for view in ("data.zarr/c/1", "data.zarr2/1"):
+                self.assertTrue(os.path.isfile(mounted.join("i.h5/x", view)), view)
+                with self.assertRaises(OSError):
+                    harness.read(mounted.join("i.h5/x", view))
+            with self.assertRaises(OSError):
+                zarr.open(mounted.join("i.h5/x/data.zarr2"), mode="r")[...]
+
     def test_changed_chunk_is_seen(self):
         array = zarr.open_array(self.path("c.zarr"), mode="w", shape=4, chunks=2, dtype="i4", compressor=numcodecs.Zlib(1))
         array[:] = 7

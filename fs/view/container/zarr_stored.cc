@@ -107,6 +107,17 @@ class FramedChunk final : public View {
   std::vector<std::byte> fill_;  // an element of the source
 };
 
+// A chunk of which only an error is known.
+class LostChunk final : public View {
+ public:
+  explicit LostChunk(model::Error reason) : reason_(std::move(reason)) {}
+  std::optional<uint64_t> size() const override { return 1; }  // so that it is read
+  Result<size_t> Read(uint64_t, ByteSpan) const override { return model::Propagate(reason_); }
+
+ private:
+  const model::Error reason_;
+};
+
 // Whether the chunk begins with the head that all chunks have which are encoded so.
 Result<bool> HasHead(const cache::ArrayReader& reader, uint64_t number,
                      const ChunkEncoding& encoding, const StoredBytes& stored) {
@@ -143,7 +154,12 @@ Result<ViewPtr> MakeStoredChunk(const ArrayPtr& array, ReaderPtr reader,
   const uint64_t number = SourceNumber(*array, index);
   const ChunkEncoding* encoding = reader ? EncodingOf(*reader) : nullptr;
   if (encoding == nullptr) return model::Stale("the codecs of the array have changed");
-  NDLFS_TRY(StoredBytes stored, reader->FindStored(number));
+  auto found = reader->FindStored(number);
+  // As in HasChunk().
+  if (!found && !found.error().is_transient()) {
+    return std::make_shared<const LostChunk>(std::move(found).error());
+  }
+  NDLFS_TRY(StoredBytes stored, std::move(found));
   if (stored.kind == StoredBytes::Kind::kAbsent && array->source.may_be_absent) {
     return model::NotFound("the chunk is absent");
   }
@@ -157,8 +173,10 @@ Result<ViewPtr> MakeStoredChunk(const ArrayPtr& array, ReaderPtr reader,
                                                encoding->tail);
   }
   if (!array->source.frame) {
-    return model::Corrupt("chunk {} is stored as no chunk of the array can be",
-                          reader->ChunkName(number));
+    return std::make_shared<const LostChunk>(
+        model::Corrupt("chunk {}: it is stored as no chunk of the array can be",
+                       reader->ChunkName(number))
+            .value());
   }
   return std::make_shared<const FramedChunk>(array, std::move(reader), number);
 }
