@@ -250,6 +250,23 @@ Result<ArrayReader::ChunkCost> ArrayReader::CostOf(uint64_t chunk) const {
   return cost;
 }
 
+Result<StoredBytes> ArrayReader::FindStored(uint64_t chunk) const {
+  const Coordinates index = IndexOf(chunk);
+  return cache::FindStored(*source_, index, Context()).map_error([&](model::Error error) {
+    return InChunk(std::move(error), index);
+  });
+}
+
+Result<void> ArrayReader::ReadStored(uint64_t chunk, const StoredBytes& stored, uint64_t offset,
+                                     ByteSpan out) const {
+  auto read = cache::ReadStored(stored, Context(), offset, out);
+  if (read) return read;
+  model::Error error = std::move(read).error();
+  const backends::ChunkLocation& location = stored.location;
+  if (location.store) error = std::move(error).In(location.store->Describe(location.key));
+  return model::Propagate(InChunk(std::move(error), IndexOf(chunk)));
+}
+
 bool ArrayReader::Prefetch(uint64_t chunk) const {
   if (joined_) {
     bool loaded = false;

@@ -27,6 +27,7 @@ class JoinedReader;
 struct CopyAxis;
 struct LoadContext;
 struct LoadCounts;
+struct StoredBytes;
 
 // Reads an array through the chunk cache. Thread-safe. Keeps its source alive;
 // `cache` must outlive the reader.
@@ -113,6 +114,11 @@ class ArrayReader {
   };
   // Looks at the source as IsStored() does. For a chunk that lies in other arrays, the sum.
   model::Result<ChunkCost> CostOf(uint64_t chunk) const;
+  // The bytes of a chunk as they are stored (chunk_loader.h). Not for arrays whose elements lie
+  // in other arrays.
+  model::Result<StoredBytes> FindStored(uint64_t chunk) const;
+  model::Result<void> ReadStored(uint64_t chunk, const StoredBytes& stored, uint64_t offset,
+                                 backends::ByteSpan out) const;
   // The decoded chunk; an empty block if the chunk is absent. Call it only if has_chunks().
   model::Result<ChunkCache::Handle> Load(uint64_t chunk) const;
   // The index of a chunk, as errors show it: "0.3.1".

@@ -510,6 +510,93 @@ Result<std::optional<uint64_t>> StoredSize(const backends::ArraySource& source,
   return total;
 }
 
+Result<StoredBytes> FindStored(const backends::ArraySource& source,
+                               std::span<const uint64_t> index, const LoadContext& context) {
+  NotingIndexCache noting(context.indexes, context.ledger);
+  StoredBytes stored;
+  NDLFS_TRY(stored.location, source.Locate(index, noting));
+  const ChunkLocation& location = stored.location;
+  if (location.absent()) return stored;
+  stored.kind = StoredBytes::Kind::kOther;
+  if (location.generate || location.skip_codecs != 0) return stored;
+  if (location.inline_bytes) {
+    stored.size = location.inline_bytes->size();
+  } else {
+    stored.version = location.if_match;
+    if (location.pieces.empty()) stored.kind = StoredBytes::Kind::kAbsent;
+    if (location.pieces.empty()) return stored;
+    const bool is_open = std::ranges::any_of(location.pieces, [](const ByteRange& piece) {
+      return piece.length == ByteRange::kToEnd;
+    });
+    std::optional<backends::ValueInfo> info;
+    if (is_open) {
+      NDLFS_TRY(info, location.store->Stat(location.key));
+      if (!info && !location.must_exist) stored.kind = StoredBytes::Kind::kAbsent;
+      if (!info) return stored;
+      if (!stored.version) stored.version = info->generation;
+    }
+    for (ByteRange& piece : stored.location.pieces) {
+      if (piece.length == ByteRange::kToEnd) {
+        piece.length = info->size - std::min(info->size, piece.offset);
+      }
+      stored.size = backends::CheckedAdd(stored.size, piece.length).value_or(UINT64_MAX);
+    }
+  }
+  const ArraySpec& spec = source.spec();
+  const uint64_t most = spec.dtype.is_fixed_size()
+                            ? spec.codecs.MaxEncodedSize(spec.grid.ChunkShape(index))
+                            : spec.max_chunk_bytes;
+  if (stored.size <= most) stored.kind = StoredBytes::Kind::kEncoded;
+  return stored;
+}
+
+namespace {
+
+Result<void> ReadPieces(const StoredBytes& stored, const LoadContext& context, uint64_t offset,
+                        ByteSpan out) {
+  const ChunkLocation& location = stored.location;
+  for (const ByteRange& piece : location.pieces) {
+    if (out.empty()) break;
+    if (offset >= piece.length) {
+      offset -= piece.length;
+      continue;
+    }
+    const ByteSpan part = out.first(std::min<uint64_t>(out.size(), piece.length - offset));
+    const auto expected = Expect(location, context.ledger);
+    LoadPace::Fetch fetch(context.pace);
+    NDLFS_TRY(
+        const auto read,
+        location.store->Read(location.key,
+                             {.range = {piece.offset + offset, part.size()},
+                              .if_match = stored.version ? stored.version : expected.version,
+                              .never_changes = location.never_changes},
+                             [&](uint64_t) -> Result<ByteSpan> { return part; }));
+    fetch.End();
+    NDLFS_RETURN_IF_ERROR(NoteRead(location, context.ledger, read, expected.looks));
+    if (!read && location.must_exist) return Lost();
+    if (!read) return model::Stale("it is gone");
+    if (read->count != part.size()) return CutShort();
+    out = out.subspan(part.size());
+    offset = 0;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> ReadStored(const StoredBytes& stored, const LoadContext& context, uint64_t offset,
+                        ByteSpan out) {
+  const ChunkLocation& location = stored.location;
+  if (location.inline_bytes) {
+    const auto bytes = location.inline_bytes->span().subspan(offset, out.size());
+    std::ranges::copy(bytes, out.begin());
+    return {};
+  }
+  auto read = ReadPieces(stored, context, offset, out);
+  if (!read) NDLFS_RETURN_IF_ERROR(NoteFailed(location, context.ledger));
+  return read;
+}
+
 bool MayReadInPlace(const ArraySpec& spec) {
   // For smaller chunks, looking at the file costs more than reading in place saves.
   constexpr uint64_t kSmallChunk = uint64_t{128} << 10;

@@ -70,6 +70,32 @@ model::Result<std::optional<uint64_t>> StoredSize(const backends::ArraySource& s
                                                   std::span<const uint64_t> index,
                                                   const LoadContext& context);
 
+// The bytes of a chunk as they are stored.
+struct StoredBytes {
+  enum class Kind : uint8_t {
+    kAbsent,
+    kEncoded,  // by the codecs of the array, all of them
+    // Anything else: codecs were left out, only a library can read the chunk, or the source
+    // says of it what cannot be. Only decoding the chunk tells what it has.
+    kOther,
+  };
+  Kind kind = Kind::kAbsent;
+  backends::ChunkLocation location;
+  uint64_t size = 0;  // of a chunk that is kEncoded
+  // The version of the value that has them, if it is known.
+  std::optional<backends::Generation> version = std::nullopt;
+};
+
+// Looks at the source as IsStored() does.
+model::Result<StoredBytes> FindStored(const backends::ArraySource& source,
+                                      std::span<const uint64_t> index,
+                                      const LoadContext& context);
+
+// Fills `out`, which ends before `stored.size`, with the bytes from `offset` on. The ledger
+// notes what is read, as in LoadChunk(). kStale if they are no longer of that version.
+model::Result<void> ReadStored(const StoredBytes& stored, const LoadContext& context,
+                               uint64_t offset, backends::ByteSpan out);
+
 // Whether parts of the chunks of such arrays can be read directly from the
 // file, because the chunks are neither encoded nor small.
 bool MayReadInPlace(const backends::ArraySpec& spec);

@@ -59,6 +59,9 @@ struct MountOptions {
   // do not have that file.
   uint64_t max_scan = uint64_t{1} << 30;
 
+  // Zarr views show chunks as they are stored where they can.
+  bool passes_stored_chunks = false;
+
   // The short name of the view of groups in which stores are shown; empty: as folders.
   std::string as;
 

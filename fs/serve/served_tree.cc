@@ -157,6 +157,7 @@ ServedTree::ServedTree(const MountOptions& options, RemotePlace place,
           },
           &LogWarning, options.cache_dir, options.cache_dir_size, ScopeOf(options, place_)) {
   context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
+  context_.services.passes_stored_chunks = options.passes_stored_chunks;
   context_.services.listed_views = options.views;
   context_.services.mount_point = options.mountpoint;
 }

@@ -331,6 +331,7 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("detect", options.detection == backends::Detection::kName ? "name" : "content");
   add("max-chunk-size", fmt::format("{}", options.max_chunk_size));
   add("max-scan", fmt::format("{}", options.max_scan));
+  add("zarr-chunks", options.passes_stored_chunks ? "stored" : "raw");
   add("as", options.as.empty() ? "null" : YamlText(options.as));
   add("block-cache", YamlText(options.remote.block_cache));
   add("block-cache-size", fmt::format("{}", options.remote.block_cache_size));

@@ -108,9 +108,11 @@ class GroupBlocks {
 
   static Result<void> CheckNamed(std::string_view item) {
     if (item.find('=') != std::string_view::npos) return {};
+    if (auto refusal = RefuseWord(item)) return model::Propagate(*std::move(refusal));
     return model::NotFound("{} does not name a dimension, as parts of groups do", Quote(item));
   }
   static model::Failure NoDimension(std::string_view item) {
+    if (auto refusal = RefuseWord(item)) return model::Propagate(*std::move(refusal));
     return model::NotFound("no array has a dimension called {}",
                            Quote(item.substr(0, item.find('='))));
   }

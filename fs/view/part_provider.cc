@@ -66,6 +66,15 @@ std::optional<model::Error> RefuseLayout(const ArrayInput& whole, const ViewPath
   return std::nullopt;
 }
 
+// A dimension may be called as a word begins.
+Result<void> CheckWords(const ArrayInput& whole, std::string_view slice) {
+  for (const std::string_view item : SplitSlice(slice)) {
+    if (FindNamedItem(whole, item)) continue;
+    if (auto refusal = RefuseWord(item)) return model::Propagate(*std::move(refusal));
+  }
+  return {};
+}
+
 // Makes the part that a name asks for, step by step.
 class Cutter {
  public:
@@ -99,6 +108,7 @@ class Cutter {
     Selection selection;
     for (const uint64_t extent : whole.shape) selection.push_back(WholeRange(extent));
     if (path_.slice) {
+      NDLFS_RETURN_IF_ERROR(CheckWords(whole, *path_.slice));
       NDLFS_TRY(selection, ParseSlice(whole, *path_.slice));
       shown_.slice = FormatSelection(selection, whole.shape);
       input_ = MakePart(whole, selection);

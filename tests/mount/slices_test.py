@@ -151,6 +151,11 @@ class SlicesTest(StoresTestCase):
         wrong = harness.run(*command, "99")
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("index 99 is outside of a dimension of 11", wrong.stderr)
+        for text, message in (("order=C", "order=C: the only order is order=F; without it elements are in C order"),
+                              ("median:lat=4", 'there is no "median:", only mean:, min:, max:, sum:, count:, axes:, chunks: and order=F')):
+            wrong = harness.run(*command, text)
+            self.assertEqual(wrong.returncode, 1)
+            self.assertIn(message, wrong.stderr)
 
 
 class GroupSlicesTest(StoresTestCase):

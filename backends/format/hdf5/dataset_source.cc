@@ -2,12 +2,14 @@
 #include "backends/format/hdf5/dataset_source.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 
 #include "backends/base/checked.h"
 #include "backends/codec/registry.h"
 #include "backends/format/block_shape.h"
+#include "backends/format/chunk_encoding.h"
 #include "backends/format/hdf5/external_store.h"
 #include "backends/format/hdf5/padded_source.h"
 #include "backends/format/hdf5/partial_chunk.h"
@@ -120,7 +122,64 @@ struct DatasetCodecs {
   }
 };
 
-class ChunkedSource final : public DatasetSource {
+// The compressor of Blosc, by its number in the parameters of the filter.
+std::string_view BloscName(uint32_t number) {
+  static constexpr std::array<std::string_view, 6> kNames = {"blosclz", "lz4",  "lz4hc",
+                                                             "snappy",  "zlib", "zstd"};
+  return kNames[std::min<size_t>(number, kNames.size() - 1)];
+}
+
+// A filter as numcodecs has it; nullopt if it does not have it.
+std::optional<Json> InNumcodecs(const FilterInfo& filter, size_t element_bytes) {
+  const std::vector<uint32_t>& parameters = filter.parameters;
+  const auto parameter = [&](size_t i, uint32_t otherwise) {
+    return i < parameters.size() ? parameters[i] : otherwise;
+  };
+  switch (filter.id) {
+    case 1:
+      return Json{{"id", "zlib"}, {"level", std::min(parameter(0, 6), 9u)}};
+    case 2:
+      if (parameter(0, 0) != element_bytes) return std::nullopt;
+      return Json{{"id", "shuffle"}, {"elementsize", element_bytes}};
+    case 307:
+      return Json{{"id", "bz2"}, {"level", std::clamp(parameter(0, 9), 1u, 9u)}};
+    case 32001:
+      return Json{{"id", "blosc"},
+                  {"cname", BloscName(parameter(6, 0))},
+                  {"clevel", std::min(parameter(4, 5), 9u)},
+                  {"shuffle", std::min(parameter(5, 1), 2u)},
+                  {"blocksize", 0}};
+    case 32015:
+      return Json{{"id", "zstd"}, {"level", std::min(parameter(0, 3), 22u)}};
+    default:
+      return std::nullopt;
+  }
+}
+
+// The words for the filters of a dataset. A Fletcher32 behind zlib, which has a checksum of its
+// own, is left out with the bytes that it has added, because few programs know it.
+std::optional<ChunkEncoding> DescribeFilters(const DatasetInfo& info) {
+  constexpr uint32_t kFletcher32 = 3;
+  constexpr size_t kChecksumBytes = 4;
+  if (info.filters.empty() || !info.text.empty()) return std::nullopt;
+  size_t count = info.filters.size();
+  const bool is_summed =
+      count > 1 && info.filters.back().id == kFletcher32 && info.filters[count - 2].id == 1;
+  if (is_summed) --count;
+  Json codecs = Json::array();
+  for (size_t i = 0; i < count; ++i) {
+    auto codec = InNumcodecs(info.filters[i], info.stored.size());
+    if (!codec) return std::nullopt;
+    codecs.push_back(*std::move(codec));
+  }
+  auto encoding = DescribeEncoding(info.stored, std::move(codecs));
+  if (!encoding) return std::nullopt;
+  encoding->has_others = true;  // each chunk says which filters it went through
+  if (is_summed) encoding->tail = kChecksumBytes;
+  return encoding;
+}
+
+class ChunkedSource final : public DatasetSource, public EncodedChunks {
  public:
   ChunkedSource(ArraySpec spec, const OpenedFile& opened, std::string path,
                 const DatasetInfo& info, DatasetCodecs codecs)
@@ -130,7 +189,10 @@ class ChunkedSource final : public DatasetSource {
         has_plain_edges_(info.has_plain_edges),
         may_end_early_(MayEndEarly(spec_, codecs)),
         stored_bytes_(info.stored.size()),
-        codecs_(std::move(codecs)) {}
+        codecs_(std::move(codecs)),
+        encoding_(DescribeFilters(info)) {}
+
+  const ChunkEncoding* encoding() const override { return encoding_ ? &*encoding_ : nullptr; }
 
   Result<ChunkLocation> Locate(std::span<const uint64_t> index,
                                IndexCache& indexes) const override {
@@ -206,6 +268,7 @@ class ChunkedSource final : public DatasetSource {
   const bool may_end_early_;
   const uint64_t stored_bytes_;  // of an element
   const DatasetCodecs codecs_;
+  const std::optional<ChunkEncoding> encoding_;
 };
 
 // Whether region references of the type are told element by element.

@@ -105,6 +105,7 @@ model::Result<void> ParseData(const Json& attributes, const std::vector<uint64_t
   NDLFS_TRY(
       layout.spec.codecs,
       n5::MakeBlockChain(compression, {layout.spec.dtype, layout.objects.max_chunk_shape()}));
+  layout.encoding = n5::DescribeBlocks(compression, stored, layout.objects.max_chunk_shape());
   metadata.layout = std::make_shared<const zarr::ArrayLayout>(std::move(layout));
   return {};
 }

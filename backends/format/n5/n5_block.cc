@@ -87,6 +87,18 @@ model::Result<Header> ParseHeader(ConstByteSpan block, size_t rank) {
   return header;
 }
 
+// The header of a block of mode 0.
+std::vector<std::byte> HeaderOf(const Shape& shape) {
+  std::vector<std::byte> header;
+  const auto add = [&](uint64_t value, size_t width) {
+    for (size_t i = width; i-- > 0;) header.push_back(static_cast<std::byte>(value >> (8 * i)));
+  };
+  add(kDefault, 2);
+  add(shape.size(), 2);
+  for (size_t d = shape.size(); d-- > 0;) add(shape[d], 4);
+  return header;
+}
+
 class N5BlockCodec final : public ArrayToBytesCodec {
  public:
   // `elements` decodes what follows the header.
@@ -192,6 +204,31 @@ model::Result<CodecChain> MakeBlockChain(const Json& compression, const ChunkFor
                        std::move(decompressors)));
   return CodecChain::Make(block, {}, std::make_shared<const N5BlockCodec>(std::move(elements)),
                           {});
+}
+
+std::optional<ChunkEncoding> DescribeBlocks(const Json& compression,
+                                            const model::Datatype& stored, const Shape& block) {
+  const auto type = compression.is_object() ? compression.find("type") : compression.end();
+  if (type == compression.end()) return std::nullopt;
+  const bool is_zlib = compression.value("useZlib", Json()) == true;
+  Json codecs = Json::array();
+  if (*type == "gzip") {
+    codecs.push_back({{"id", is_zlib ? "zlib" : "gzip"}, {"level", 6}});
+  } else if (*type == "zstd") {
+    codecs.push_back({{"id", "zstd"}, {"level", 3}});
+  } else if (*type == "blosc") {
+    codecs.push_back({{"id", "blosc"}});
+    for (const char* key : {"cname", "clevel", "shuffle", "blocksize"}) {
+      if (compression.contains(key)) codecs.back()[key] = compression[key];
+    }
+  } else {
+    return std::nullopt;
+  }
+  auto encoding = DescribeEncoding(stored, std::move(codecs));
+  if (!encoding) return std::nullopt;
+  encoding->has_others = true;
+  encoding->head = HeaderOf(block);
+  return encoding;
 }
 
 }  // namespace ndlfs::backends::n5

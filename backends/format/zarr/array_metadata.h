@@ -12,6 +12,7 @@
 #include "backends/base/json.h"
 #include "backends/codec/stream/shard_layout.h"
 #include "backends/format/array_source.h"
+#include "backends/format/chunk_encoding.h"
 #include "backends/format/zarr/chunk_key.h"
 #include "model/entities.h"
 #include "model/error.h"
@@ -30,6 +31,8 @@ struct ArrayLayout {
   // The stored type of the elements, if an encoded chunk is just its elements in C
   // order.
   std::optional<model::Datatype> plain;
+  // That of the innermost chunks; nullopt if other programs have no words for it.
+  std::optional<ChunkEncoding> encoding;
 };
 
 struct ArrayMetadata {

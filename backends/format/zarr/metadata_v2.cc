@@ -159,6 +159,7 @@ model::Result<ArrayLayout> MakeLayout(const Json& zarray, const Datatype& stored
   const bool is_plain = compressor->is_null() && filters.empty() &&
                         (!fortran || shape.size() <= 1) && stored.is_fixed_size();
   if (is_plain) layout.plain = stored;
+  layout.encoding = DescribeZarr2Encoding(stored, filters, *compressor, fortran, shape.size());
   return layout;
 }
 

@@ -107,6 +107,11 @@ model::Result<void> ParseCodecs(const Json& json, unsigned bits, ArrayLayout& la
                                   : MakeRegularGrid(layout.spec.shape, form.shape));
   NDLFS_TRY(layout.spec.codecs, MakeZarr3Chain(*codecs, form, bits), where);
   if (layout.shards.empty() && bits == 0) layout.plain = PlainType(*codecs, layout.spec.dtype);
+  if (bits == 0) {
+    const Datatype stored =
+        layout.spec.dtype.WithOrder(FindByteOrder(*codecs).value_or(ByteOrder::kLittle));
+    layout.encoding = DescribeZarr3Encoding(stored, *codecs, form.shape.size());
+  }
   return {};
 }
 

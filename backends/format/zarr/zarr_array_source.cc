@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/format/chunk_encoding.h"
 #include "backends/format/source_notes.h"
 #include "backends/format/stored_chunks.h"
 #include "backends/format/zarr/separator_store.h"
@@ -69,7 +70,10 @@ VersionedIndex SplitEntry(ConstByteSpan entry) {
   return {entry.first(entry.size() - length), Generation::FromText(AsText(entry.last(length)))};
 }
 
-class ZarrArraySource final : public ArraySource, public SourceNotes, public StoredChunks {
+class ZarrArraySource final : public ArraySource,
+                              public SourceNotes,
+                              public StoredChunks,
+                              public EncodedChunks {
  public:
   ZarrArraySource(std::shared_ptr<const Store> store, std::string prefix,
                   std::shared_ptr<const ArrayLayout> layout)
@@ -83,6 +87,10 @@ class ZarrArraySource final : public ArraySource, public SourceNotes, public Sto
   std::vector<std::string> notes() const override {
     const auto* finding = dynamic_cast<const SeparatorStore*>(store_.get());
     return finding != nullptr ? finding->notes() : std::vector<std::string>();
+  }
+
+  const ChunkEncoding* encoding() const override {
+    return layout_->encoding ? &*layout_->encoding : nullptr;
   }
 
   // For sharded arrays a listing can only tell that nothing is stored.

@@ -26,6 +26,7 @@ constexpr double kMaxSeconds = 1e9;
 constexpr std::array<std::string_view, 7> kLogLevels = {"trace", "debug",    "info", "warn",
                                                         "error", "critical", "off"};
 
+constexpr std::array<std::string_view, 2> kZarrChunks = {"raw", "stored"};
 constexpr std::array<std::string_view, 2> kDetections = {"content", "name"};
 constexpr std::array<std::string_view, 2> kFormats = {"text", "json"};
 
@@ -76,6 +77,7 @@ std::vector<std::string_view> OptionChoices(std::string_view name) {
   };
   if (name == "log-level") return list(kLogLevels);
   if (name == "detect") return list(kDetections);
+  if (name == "zarr-chunks") return list(kZarrChunks);
   if (name == "format") return list(kFormats);
   if (name == "view") return ShortViewNames();
   if (name == "as") return GroupViewNames();
@@ -97,6 +99,13 @@ Result<backends::Detection> ParseDetection(std::string_view text) {
   if (text == kDetections[1]) return backends::Detection::kName;
   return model::BadInput("{} is not one of {}{}", Quote(text), fmt::join(kDetections, ", "),
                          DidYouMean(text, kDetections));
+}
+
+Result<bool> ParseZarrChunks(std::string_view text) {
+  if (text == kZarrChunks[0]) return false;
+  if (text == kZarrChunks[1]) return true;
+  return model::BadInput("{} is not one of {}{}", Quote(text), fmt::join(kZarrChunks, ", "),
+                         DidYouMean(text, kZarrChunks));
 }
 
 Result<ListedViews> ParseViews(std::string_view text) {

@@ -37,6 +37,9 @@ model::Result<std::string> ParseAs(std::string_view text);
 // A number of bytes, with KiB, MiB, GiB or TiB behind it or nothing.
 model::Result<uint64_t> ParseSize(std::string_view text);
 
+// "raw" or "stored": whether data.zarr passes on chunks as they are stored.
+model::Result<bool> ParseZarrChunks(std::string_view text);
+
 // A number of seconds, such as 1 or 0.5.
 model::Result<double> ParseSeconds(std::string_view text);
 

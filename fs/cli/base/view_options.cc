@@ -11,7 +11,15 @@ namespace {
 
 using model::Result;
 
+Result<void> SetZarrChunks(MountOptions& options, std::string_view value) {
+  NDLFS_TRY(options.passes_stored_chunks, ParseZarrChunks(value));
+  return {};
+}
+
 constexpr std::array kViewOptions = {
+    MountOption{"zarr-chunks", "HOW",
+                "Chunks in data.zarr: raw, or as stored where Zarr has words for that (raw)",
+                SetZarrChunks},
     MountOption{"as", "VIEW", "Show each store as one file: nc, h5, or as Zarr: zarr, zarr2",
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.as, ParseAs(value));

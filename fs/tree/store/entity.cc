@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fs/tree/store/entity.h"
 
+#include <string_view>
 #include <utility>
 
 namespace ndlfs::fs {
@@ -15,6 +16,12 @@ Entity::Entity(cache::ChunkCache& cache, Facts facts, Data data, NotedFailures f
 // ledger has not noted these chunks, so that entity has to read them itself.
 Entity::~Entity() {
   if (reader()) cache_.Forget(reader()->source().id());
+}
+
+std::string Entity::ProblemLine() const {
+  std::string_view problems = facts_.problems;
+  while (problems.ends_with('\n')) problems.remove_suffix(1);
+  return model::OneLine(problems);
 }
 
 void Entity::NoteFailure(const std::string& name, const model::Error& error) const {

@@ -73,6 +73,8 @@ class Entity {
 
   // The text of `error.txt`; empty if there is none.
   std::string ErrorText() const { return facts_.problems + failures_.failures->Text(); }
+  // Why the object cannot be loaded, in one line.
+  std::string ProblemLine() const;
   // Notes, for `error.txt`, that a read of the file `name` has failed. Ignores momentary
   // failures, which have nothing to do with the array.
   void NoteFailure(const std::string& name, const model::Error& error) const;

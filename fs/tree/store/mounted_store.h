@@ -74,6 +74,8 @@ struct StoreServices {
   KeptFailures failures{};
   // Set before the mount is used.
   ScanLimits scan{};
+  // ArrayInput::passes_stored_chunks.
+  bool passes_stored_chunks = false;
   ListedViews listed_views{};
   // The absolute path of the mount point; and the store of the source, if the mount shows only
   // that one.

@@ -99,8 +99,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
 
  private:
   Result<GroupChild> ChildOf(const EntityPtr& entity) const {
-    if (entity->node() == nullptr)
-      return model::BadInput("{}", model::OneLine(entity->facts().problems));
+    if (entity->node() == nullptr) return model::BadInput("{}", entity->ProblemLine());
     GroupChild child;
     child.node = entity->node();
     if (entity->is_group()) {
@@ -109,6 +108,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
       child.array = MakeArrayInput(entity->node(), entity->reader(), store_->services().scan,
                                    entity->path());
       child.array->group = shared_from_this();
+      child.array->passes_stored_chunks = store_->services().passes_stored_chunks;
     }
     return child;
   }
@@ -129,8 +129,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
   }
   Result<std::shared_ptr<const backends::Node>> LoadNode(const std::string& path) const {
     NDLFS_TRY(const auto entity, LoadEntity(path));
-    if (entity->node() == nullptr)
-      return model::BadInput("{}", model::OneLine(entity->facts().problems));
+    if (entity->node() == nullptr) return model::BadInput("{}", entity->ProblemLine());
     return entity->node();
   }
 
@@ -160,6 +159,7 @@ ArrayInput InputOf(const StorePtr& store, const Entity& entity,
                    const std::shared_ptr<ObjectNotes>& notes) {
   ArrayInput input = MakeArrayInput(entity.node(), entity.reader(), store->services().scan);
   input.place = store->place();
+  input.passes_stored_chunks = store->services().passes_stored_chunks;
   if (entity.path() == "/") return input;
   input.group = std::make_shared<const StoreGroup>(
       store, std::string(model::ParentPath(entity.path())), notes);

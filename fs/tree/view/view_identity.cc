@@ -53,6 +53,7 @@ std::optional<std::string> IdentityOf(MountedStore& store, const Entity& entity,
   add(store.version().folder);
   add(entity.path());
   add(made.name);
+  add(store.services().passes_stored_chunks ? "stored" : "");
   add(below);
   // Not the versions of chunks: a later mount does not know them before it has read them.
   add(fmt::format("{}", entity.version()));

@@ -21,6 +21,7 @@
 #include "fs/view/base/number_array.h"
 #include "fs/view/elements/chunk_need.h"
 #include "fs/view/elements/converted_elements.h"
+#include "fs/view/elements/element_window.h"
 #include "fs/view/elements/whole_elements.h"
 
 namespace ndlfs::fs {
@@ -238,6 +239,10 @@ class BlockElements final : public ElementSource {
         rule_(std::move(rule)),
         size_(rule_.type.size()) {
     for (const uint64_t extent : shape_) size_ *= extent;
+    if (size_ > 0 && HasLongBlocks()) {
+      constexpr uint64_t kWindowBytes = uint64_t{8} << 20;
+      window_ = std::make_shared<ElementWindow>(size_, kWindowBytes);
+    }
   }
 
   uint64_t size() const override { return size_; }
@@ -245,7 +250,11 @@ class BlockElements final : public ElementSource {
                     cache::ReadHint /*hint*/) const override {
     const size_t item = rule_.type.size();
     const auto read = [&](uint64_t first, ByteSpan to) -> Result<void> {
-      NDLFS_RETURN_IF_ERROR(ReadBlocks(first, to));
+      const auto make = [&](uint64_t begin, ByteSpan bytes) {
+        return ReadBlocks(begin / item, bytes);
+      };
+      NDLFS_RETURN_IF_ERROR(window_ ? window_->Read(first * item, to, make)
+                                    : ReadBlocks(first, to));
       if (order == model::ByteOrder::kLittle) return {};
       NDLFS_TRY(const auto runs, model::PlanByteSwap(rule_.type, order));
       backends::SwapElements(runs, item, to, to);
@@ -253,7 +262,9 @@ class BlockElements final : public ElementSource {
     };
     return ReadWholeElements(item, offset, out, read);
   }
-  uint64_t held_bytes() const override { return source_->held_bytes(); }
+  uint64_t held_bytes() const override {
+    return source_->held_bytes() + (window_ ? window_->held_bytes() : 0);
+  }
   Result<void> VisitChunks(const ChunkVisitor& visit) const override {
     return source_->VisitChunks(visit);
   }
@@ -277,6 +288,20 @@ class BlockElements final : public ElementSource {
   }
 
  private:
+  // Whether a block has elements of several chunks that follow each other along a dimension.
+  // Then the blocks next to it need the same chunks, which may be more than the cache holds.
+  bool HasLongBlocks() const {
+    if (reader() == nullptr || reader()->max_chunk_bytes() == 0) return false;
+    const Extents& chunk = reader()->spec().grid.max_chunk_shape();
+    for (size_t d = 0; d < extents_.size(); ++d) {
+      const auto of_whole = DimensionOfWhole(part_, d);
+      if (of_whole && extents_[d] > chunk[*of_whole] && from_shape_[d] > chunk[*of_whole]) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   Result<void> ReadBlocks(uint64_t first, ByteSpan out) const {
     const uint64_t count = out.size() / rule_.type.size();
     const auto sums = rule_.Begin(count);
@@ -359,6 +384,7 @@ class BlockElements final : public ElementSource {
   const Extents shape_;
   const Rule rule_;
   uint64_t size_;
+  std::shared_ptr<ElementWindow> window_;  // null: blocks are made as they are read
 };
 
 // Has chunks decoded that the reader needs next, and those kept that it will need again.

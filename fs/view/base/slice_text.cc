@@ -127,4 +127,19 @@ Result<Selection> ParseSlice(const ArrayInput& array, std::string_view text) {
   return SliceParser(array).Run(text);
 }
 
+std::optional<model::Error> RefuseWord(std::string_view item) {
+  if (item.starts_with("order=")) {
+    return model::NotFound("{}: the only order is order=F; without it elements are in C order",
+                           model::OneLine(item))
+        .value();
+  }
+  const size_t end =
+      item.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+  if (end == 0 || end == std::string_view::npos || item[end] != ':') return std::nullopt;
+  return model::NotFound(
+             "there is no {}, only mean:, min:, max:, sum:, count:, axes:, chunks: and order=F",
+             Quote(item.substr(0, end + 1)))
+      .value();
+}
+
 }  // namespace ndlfs::fs

@@ -21,6 +21,10 @@ model::Result<Selection> ParseSlice(const ArrayInput& array, std::string_view te
 // The items of such a text.
 std::vector<std::string_view> SplitSlice(std::string_view text);
 
+// Says what the words are if `item` begins like one of the words that are no slice, and is
+// none: "order=C", "median:lat=4". nullopt for all other items.
+std::optional<model::Error> RefuseWord(std::string_view item);
+
 // An item with a name: the dimension of that name, and ITEM.
 struct NamedItem {
   size_t dimension;

@@ -65,6 +65,8 @@ struct ArrayInput {
   std::string stem = "data";
   // Null if there is no mount.
   std::shared_ptr<const StorePlace> place = nullptr;
+  // Zarr views show chunks as they are stored where they can.
+  bool passes_stored_chunks = false;
 };
 
 // An input with the whole array `node`. Errors of its elements begin with

@@ -9,6 +9,7 @@
 #include "backends/base/element_stream.h"
 #include "backends/format/stored_chunks.h"
 #include "cache/array_reader.h"
+#include "fs/view/container/zarr_stored.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/elements/slice_elements.h"
 
@@ -301,7 +302,11 @@ Result<bool> HasChunk(const StoredArray& array, std::span<const uint64_t> index)
   if (!array.source.may_be_absent) return true;
   NDLFS_TRY(const ReaderPtr reader, ReaderOf(array));
   if (reader == nullptr) return true;
-  return InArray(array, reader->IsStored(SourceNumber(array, index)));
+  auto stored = InArray(array, reader->IsStored(SourceNumber(array, index)));
+  // Programs take a file that cannot be looked up for one that is absent, and show the fill
+  // value in its place. So the file is there, and reading it tells what is wrong.
+  if (!stored && !stored.error().is_transient()) return true;
+  return stored;
 }
 
 Result<std::optional<std::vector<uint64_t>>> ListSourceChunks(const StoredArray& array) {
@@ -315,6 +320,10 @@ Result<std::optional<std::vector<uint64_t>>> ListSourceChunks(const StoredArray&
 }
 
 Result<ViewPtr> MakeChunk(const ArrayPtr& array, std::span<const uint64_t> index) {
+  if (array->source.is_stored) {
+    NDLFS_TRY(ReaderPtr reader, ReaderOf(*array));
+    return InArray(*array, MakeStoredChunk(array, std::move(reader), index));
+  }
   if (array->elements == nullptr) {
     return std::make_shared<const TextChunk>(array, array->source.reader, index);
   }

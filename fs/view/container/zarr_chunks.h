@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/codec/plain_frame.h"
 #include "fs/view/container/zarr_types.h"
 #include "fs/view/elements/chunk_need.h"
 #include "fs/view/elements/element_source.h"
@@ -35,6 +36,10 @@ struct ChunkSource {
   bool has_same_chunks = false;  // each chunk is the chunk of the source at the same index
   // A chunk that the source does not have is absent. Needs `has_same_chunks`.
   bool may_be_absent = false;
+  // Chunks are shown as they are stored, and `frame` is the form of those that are not encoded
+  // as the documents say. Needs `has_same_chunks`.
+  bool is_stored = false;
+  std::optional<backends::PlainFrame> frame = std::nullopt;
   bool is_converted = false;  // `elements` are converted from those of the source
   // The elements as the source has them; null if they are of variable size.
   std::shared_ptr<const ElementSource> stored;
@@ -71,7 +76,8 @@ model::Result<bool> HasChunk(const StoredArray& array, std::span<const uint64_t>
 // list them and there are not very many; otherwise nullopt.
 model::Result<std::optional<std::vector<uint64_t>>> ListSourceChunks(const StoredArray& array);
 
-// The file with the chunk at `index`. What is outside of the array is filled up.
+// The file with the chunk at `index`; kNotFound if there is none, although HasChunk() was true
+// or was not asked. What is outside of the array is filled up.
 model::Result<ViewPtr> MakeChunk(const std::shared_ptr<const StoredArray>& array,
                                  std::span<const uint64_t> index);
 

@@ -16,6 +16,7 @@
 #include "cache/array_reader.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/container/zarr_json.h"
+#include "fs/view/container/zarr_stored.h"
 #include "fs/view/elements/segmented_view.h"
 #include "model/attributes.h"
 #include "model/base64.h"
@@ -222,6 +223,7 @@ ChosenFill FillOfDocument(const std::optional<Bytes>& absent, const ElementForm&
 
 void AddV3(const ArrayInput& input, const ElementForm& form, const ChosenFill& fill,
            StoredArray& array) {
+  const backends::ChunkEncoding* encoding = UseStoredChunks(input, form, array);
   array.documents = {MakeDocument(
       kV3Document,
       {{"zarr_format", 3},
@@ -232,20 +234,39 @@ void AddV3(const ArrayInput& input, const ElementForm& form, const ChosenFill& f
         {{"name", "regular"}, {"configuration", {{"chunk_shape", array.chunk_shape}}}}},
        {"chunk_key_encoding", {{"name", "default"}, {"configuration", {{"separator", "/"}}}}},
        {"fill_value", fill.json},
-       {"codecs", CodecsOf(form.type)},
+       {"codecs", encoding ? *encoding->zarr3 : CodecsOf(form.type)},
        {"attributes", AttributesV3(input)},
        {"dimension_names", NamesV3(input, form)}})};
 }
 
-void AddV2(const Json& fill, Json attributes, const ElementForm& form, StoredArray& array) {
+// A type of numbers, big-endian.
+Json InBigEndian(const Json& name) {
+  if (!name.is_string()) return name;
+  std::string text = name.get<std::string>();
+  if (text.starts_with('<')) text.front() = '>';
+  return text;
+}
+
+// `encoding` is null for chunks that are not shown as they are stored.
+void AddV2(const Json& fill, const Json& attributes, const ElementForm& form,
+           const backends::ChunkEncoding* encoding, StoredArray& array) {
+  Json words = {{"order", "C"}, {"filters", FiltersOf(form.type)}, {"compressor", nullptr}};
+  Json type = form.name;
+  if (encoding) {
+    words = *encoding->zarr2;
+    const Datatype& stored = encoding->stored;
+    const bool is_big = stored.is_fixed_size() &&
+                        !stored.SameLayout(stored.WithOrder(model::ByteOrder::kLittle));
+    if (is_big) type = InBigEndian(type);
+  }
   array.documents = {MakeDocument(kArrayDocument, {{"zarr_format", 2},
                                                    {"shape", array.shape},
                                                    {"chunks", array.chunk_shape},
-                                                   {"dtype", form.name},
-                                                   {"compressor", nullptr},
+                                                   {"dtype", std::move(type)},
+                                                   {"compressor", words["compressor"]},
                                                    {"fill_value", fill},
-                                                   {"order", "C"},
-                                                   {"filters", FiltersOf(form.type)},
+                                                   {"order", words["order"]},
+                                                   {"filters", words["filters"]},
                                                    {"dimension_separator", "."}}),
                      MakeDocument(kAttributesDocument, attributes)};
 }
@@ -266,7 +287,7 @@ void DescribeV2(const ArrayInput& input, const ElementForm& form,
   }
   if (names) attributes["_ARRAY_DIMENSIONS"] = *names;
   array.source.may_be_absent = array.source.may_be_absent && fill.is_of_absent;
-  AddV2(fill.json, std::move(attributes), form, array);
+  AddV2(fill.json, attributes, form, UseStoredChunks(input, form, array), array);
 }
 
 // Elements of variable size are taken from the chunks of the source.

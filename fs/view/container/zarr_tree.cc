@@ -125,7 +125,9 @@ class FolderListing final : public ViewListing {
 
 Result<ViewNode> FindChunk(const StoredArrayPtr& array, const IndexOfChunk& index,
                            std::string_view name) {
-  NDLFS_TRY(const bool is_there, HasChunk(*array, index));
+  // Looking for the stored bytes of a chunk tells whether it is there.
+  NDLFS_TRY(const bool is_there,
+            array->source.is_stored ? Result<bool>(true) : HasChunk(*array, index));
   if (!is_there) return model::NotFound("{}", name);
   return MakeChunk(array, index);
 }

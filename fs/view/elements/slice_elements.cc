@@ -13,6 +13,7 @@
 #include "cache/prefetcher.h"
 #include "cache/range_to_boxes.h"
 #include "fs/view/elements/chunk_need.h"
+#include "fs/view/elements/element_window.h"
 #include "fs/view/elements/whole_elements.h"
 #include "model/mutex.h"
 
@@ -68,6 +69,59 @@ void Copy(const std::byte* from, std::byte* to, std::span<const CopyAxis> axes, 
   }
 }
 
+// Copies a plane: elements follow each other along `a` where they come from, and along `b`
+// where they go to. Goes in squares, which the processor's cache holds on both sides.
+template <size_t size>
+void TurnPlane(const std::byte* from, std::byte* to, const CopyAxis& a, const CopyAxis& b) {
+  constexpr uint64_t kSide = 16;
+  for (uint64_t a0 = 0; a0 < a.count; a0 += kSide) {
+    const uint64_t a1 = std::min(a0 + kSide, a.count);
+    for (uint64_t b0 = 0; b0 < b.count; b0 += kSide) {
+      const uint64_t b1 = std::min(b0 + kSide, b.count);
+      for (uint64_t i = a0; i < a1; ++i) {
+        const CopyAxis row{b1 - b0, b.from, static_cast<int64_t>(size)};
+        CopyRow<size>(from + i * size + b0 * static_cast<uint64_t>(b.from),
+                      to + i * static_cast<uint64_t>(a.to) + b0 * size, row);
+      }
+    }
+  }
+}
+
+// Copies a box whose elements follow each other on both sides, in two orders of dimensions.
+void TurnBox(const std::byte* from, std::byte* to, std::vector<CopyAxis> axes, size_t item) {
+  const auto stride = static_cast<int64_t>(item);
+  std::erase_if(axes, [](const CopyAxis& axis) { return axis.count == 1; });
+  const auto a = std::ranges::find(axes, stride, &CopyAxis::from);
+  const auto b = std::ranges::find(axes, stride, &CopyAxis::to);
+  const bool is_known = item == 1 || item == 2 || item == 4 || item == 8;
+  if (a == b || a == axes.end() || b == axes.end() || !is_known) {
+    return Copy(from, to, axes, item);
+  }
+  const CopyAxis plane_a = *a;
+  const CopyAxis plane_b = *b;
+  std::erase_if(axes, [&](const CopyAxis& axis) {
+    return axis.from == plane_a.from || axis.to == plane_b.to;
+  });
+  std::vector<uint64_t> at(axes.size(), 0);
+  for (;;) {
+    if (item == 1) TurnPlane<1>(from, to, plane_a, plane_b);
+    if (item == 2) TurnPlane<2>(from, to, plane_a, plane_b);
+    if (item == 4) TurnPlane<4>(from, to, plane_a, plane_b);
+    if (item == 8) TurnPlane<8>(from, to, plane_a, plane_b);
+    size_t d = axes.size();
+    for (; d > 0; --d) {
+      const CopyAxis& axis = axes[d - 1];
+      from += axis.from;
+      to += axis.to;
+      if (++at[d - 1] < axis.count) break;
+      at[d - 1] = 0;
+      from -= axis.from * static_cast<int64_t>(axis.count);
+      to -= axis.to * static_cast<int64_t>(axis.count);
+    }
+    if (d == 0) return;
+  }
+}
+
 // The distance in elements from one index to the next, for each dimension.
 Coordinates ElementStrides(const Coordinates& shape) {
   Coordinates strides(shape.size(), 1);
@@ -108,9 +162,17 @@ class SliceElements final : public ElementSource {
       strides_[d] = static_cast<int64_t>(stride);
       stride *= reader_->spec().shape[d];
     }
+    if (size_ > 0 && CrossesChunks()) {
+      constexpr uint64_t kWindowBytes = uint64_t{12} << 20;
+      const uint64_t step = size_ / shape_[0];
+      const uint64_t unit = step <= kWindowBytes ? step : item_;
+      window_ = std::make_shared<ElementWindow>(
+          size_, std::max<uint64_t>(1, kWindowBytes / unit) * unit);
+    }
   }
 
   uint64_t size() const override { return size_; }
+  uint64_t held_bytes() const override { return window_ ? window_->held_bytes() : 0; }
 
   Result<void> Read(uint64_t offset, ByteSpan out, ByteOrder order,
                     ReadHint hint) const override {
@@ -188,25 +250,43 @@ class SliceElements final : public ElementSource {
     return box;
   }
 
+  // Whether elements that follow each other are in chunks that do not, so that each piece of
+  // the part needs very many of them.
+  bool CrossesChunks() const {
+    return decodes_ && reader_->has_chunks() && axes_.size() > 1 && axes_[0] != 0 &&
+           reader_->spec().grid.counts()[0] > 1 && selection_[0].count > 1;
+  }
+
   // Whole elements.
   Result<void> ReadElements(uint64_t first, ByteSpan out, ByteOrder order,
                             ReadHint hint) const {
+    const auto make = [&](uint64_t begin, ByteSpan bytes) {
+      return ReadLittle(begin / item_, bytes, hint);
+    };
+    NDLFS_RETURN_IF_ERROR(window_ ? window_->Read(first * item_, out, make)
+                                  : ReadLittle(first, out, hint));
+    if (order == ByteOrder::kLittle) return {};
+    NDLFS_TRY(const auto runs, model::PlanByteSwap(reader_->spec().dtype, order));
+    backends::SwapElements(runs, item_, out, out);
+    return {};
+  }
+  Result<void> ReadLittle(uint64_t first, ByteSpan out, ReadHint hint) const {
     std::byte* to = out.data();
     const auto visit = [&](const Coordinates& begin, const Coordinates& count,
                            uint64_t) -> Result<void> {
       uint64_t elements = 1;
       for (const uint64_t n : count) elements *= n;
       const Box box = BoxOf(begin, count);
-      NDLFS_RETURN_IF_ERROR(decodes_ && reader_->has_chunks() ? CopyFromChunks(box, to)
-                                                              : CopyFromFile(box, to, hint));
+      if (window_) {
+        NDLFS_RETURN_IF_ERROR(CopyAndTurn(box, elements, to));
+      } else {
+        NDLFS_RETURN_IF_ERROR(decodes_ && reader_->has_chunks() ? CopyFromChunks(box, to)
+                                                                : CopyFromFile(box, to, hint));
+      }
       to += elements * item_;
       return {};
     };
-    NDLFS_RETURN_IF_ERROR(CutIntoBoxes(first, first + out.size() / item_, visit));
-    if (order == ByteOrder::kLittle) return {};
-    NDLFS_TRY(const auto runs, model::PlanByteSwap(reader_->spec().dtype, order));
-    backends::SwapElements(runs, item_, out, out);
-    return {};
+    return CutIntoBoxes(first, first + out.size() / item_, visit);
   }
 
   // The byte in the array of index `i` of the part along dimension `d`.
@@ -254,6 +334,24 @@ class SliceElements final : public ElementSource {
     int64_t place = 0;
     for (size_t d = 0; d < runs.size(); ++d) place += Place(d, runs[d].begin);
     return static_cast<uint64_t>(place);
+  }
+
+  // In two steps: elements of a chunk go to places far from each other, which takes long if all
+  // of the box is between them.
+  Result<void> CopyAndTurn(const Box& box, uint64_t elements, std::byte* to) const {
+    const size_t rank = box.count.size();
+    Box in_order = box;
+    std::vector<CopyAxis> axes(rank);
+    auto stride = static_cast<int64_t>(item_);
+    for (size_t d = rank; d-- > 0;) {
+      in_order.strides[d] = stride;
+      axes[d] = {box.count[d], stride, box.strides[d]};
+      stride *= static_cast<int64_t>(box.count[d]);
+    }
+    Bytes bytes(elements * item_);
+    NDLFS_RETURN_IF_ERROR(CopyFromChunks(in_order, bytes.data()));
+    TurnBox(bytes.data(), to, std::move(axes), item_);
+    return {};
   }
 
   Result<void> CopyFromChunks(const Box& box, std::byte* to) const {
@@ -385,8 +483,9 @@ class SliceElements final : public ElementSource {
   const uint64_t item_;
   const uint64_t size_;
   const bool decodes_;
-  Coordinates shape_;             // of the part, in its order, with what is dropped
-  std::vector<int64_t> strides_;  // of the array, in bytes
+  Coordinates shape_;                      // of the part, in its order, with what is dropped
+  std::vector<int64_t> strides_;           // of the array, in bytes
+  std::shared_ptr<ElementWindow> window_;  // null: elements are copied as they are read
 };
 
 // Has the chunks decoded that a reader who goes forward comes to next, and only these: between

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "backends/base/bytes.h"
+#include "backends/store/cancellation.h"
+#include "model/error.h"
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+
+// Keeps the bytes that were made last of a stream of which a little takes as long to make as
+// much: all chunks of an array have a part in each piece of it. All windows of the process
+// together have a limited number of bytes; beyond that, nothing is kept. Thread-safe.
+class ElementWindow {
+ public:
+  // Makes bytes [begin, begin + out.size()) of the stream.
+  using Make = std::function<model::Result<void>(uint64_t begin, backends::ByteSpan out)>;
+
+  // `size`: of the stream. Windows begin at multiples of `window`, which is not 0.
+  ElementWindow(uint64_t size, uint64_t window) : size_(size), window_(window) {}
+
+  // Fills `out` from byte `offset` of the stream. One thread makes a window, and others that
+  // need one wait.
+  model::Result<void> Read(uint64_t offset, backends::ByteSpan out, const Make& make) {
+    while (!out.empty()) {
+      const uint64_t begin = offset / window_ * window_;
+      const uint64_t end = std::min(size_, begin + window_);
+      const size_t count = std::min<uint64_t>(out.size(), end - offset);
+      NDLFS_TRY(const auto kept, Get(begin, make));
+      if (kept) {
+        std::memcpy(out.data(), kept->bytes.data() + (offset - begin), count);
+      } else {
+        NDLFS_RETURN_IF_ERROR(make(offset, out.first(count)));
+      }
+      out = out.subspan(count);
+      offset += count;
+    }
+    return {};
+  }
+
+  uint64_t held_bytes() const EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    uint64_t bytes = 0;
+    for (const KeptPtr& kept : kept_) bytes += kept ? kept->bytes.size() : 0;
+    return bytes;
+  }
+
+ private:
+  static constexpr uint64_t kMostBytes = uint64_t{48} << 20;
+  inline static std::atomic<uint64_t> all_bytes_ = 0;  // of all windows
+
+  struct Kept {
+    Kept(uint64_t first, uint64_t size) : begin(first), reserved(size) {}
+    ~Kept() { all_bytes_ -= reserved; }
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+    const uint64_t begin;
+    const uint64_t reserved;  // counted in all_bytes_
+    backends::Bytes bytes;
+  };
+  using KeptPtr = std::shared_ptr<const Kept>;
+
+  // Null if there is no room for one more window.
+  static std::shared_ptr<Kept> Reserve(uint64_t begin, uint64_t size) {
+    auto kept = std::make_shared<Kept>(begin, size);
+    if (all_bytes_.fetch_add(size) + size > kMostBytes) return nullptr;
+    kept->bytes = backends::Bytes(size);
+    return kept;
+  }
+
+  // Null if it cannot be kept.
+  model::Result<KeptPtr> Get(uint64_t begin, const Make& make) EXCLUDES(mutex_) {
+    {
+      const model::MutexLock lock(mutex_);
+      for (;;) {
+        if (KeptPtr found = Find(begin)) return found;
+        if (!is_making_) break;
+        NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+        changed_.WaitFor(mutex_, std::chrono::milliseconds(100));
+      }
+      is_making_ = true;
+    }
+    const End end(*this);
+    const uint64_t size = std::min(window_, size_ - begin);
+    std::shared_ptr<Kept> kept = Reserve(begin, size);
+    if (kept == nullptr) {
+      Forget();
+      kept = Reserve(begin, size);
+    }
+    if (kept == nullptr) return KeptPtr();
+    NDLFS_RETURN_IF_ERROR(make(begin, kept->bytes.span()));
+    const model::MutexLock lock(mutex_);
+    std::ranges::rotate(kept_, kept_.begin() + 1);
+    kept_.back() = kept;
+    return KeptPtr(kept);
+  }
+
+  void Forget() EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    kept_ = {};
+  }
+  KeptPtr Find(uint64_t begin) const REQUIRES(mutex_) {
+    for (const KeptPtr& kept : kept_) {
+      if (kept && kept->begin == begin) return kept;
+    }
+    return nullptr;
+  }
+
+  // The end of making a window, however it ends.
+  struct End {
+    explicit End(ElementWindow& ended) : window(ended) {}
+    ~End() {
+      const model::MutexLock lock(window.mutex_);
+      window.is_making_ = false;
+      window.changed_.NotifyAll();
+    }
+    End(const End&) = delete;
+    End& operator=(const End&) = delete;
+    ElementWindow& window;
+  };
+
+  const uint64_t size_;
+  const uint64_t window_;
+  mutable model::Mutex mutex_;
+  model::CondVar changed_;
+  bool is_making_ GUARDED_BY(mutex_) = false;
+  std::array<KeptPtr, 2> kept_ GUARDED_BY(mutex_);  // a reader may go from one to the other
+};
+
+}  // namespace ndlfs::fs
