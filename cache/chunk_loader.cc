@@ -573,9 +573,9 @@ Result<void> ReadPieces(const StoredBytes& stored, const LoadContext& context, u
                              [&](uint64_t) -> Result<ByteSpan> { return part; }));
     fetch.End();
     NDLFS_RETURN_IF_ERROR(NoteRead(location, context.ledger, read, expected.looks));
-    if (!read && location.must_exist) return Lost();
+    if (!read && location.must_exist) return backends::LostChunk();
     if (!read) return model::Stale("it is gone");
-    if (read->count != part.size()) return CutShort();
+    if (read->count != part.size()) return backends::CutShort();
     out = out.subspan(part.size());
     offset = 0;
   }
