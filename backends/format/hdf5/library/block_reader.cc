@@ -3,6 +3,8 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "backends/base/checked.h"
 
@@ -86,8 +88,69 @@ bool IsUndefined(hid_t dataset) {
          fill == H5D_FILL_VALUE_UNDEFINED;
 }
 
+// How many checksums of four bytes a chunk has, if no other filter changes its size.
+std::optional<unsigned> CountChecksums(hid_t properties, uint32_t filter_mask) {
+  const int filters = H5Pget_nfilters(properties);
+  unsigned checksums = 0;
+  for (int i = 0; i < filters; ++i) {
+    size_t parameters = 0;
+    unsigned flags = 0;
+    const auto filter = H5Pget_filter2(properties, static_cast<unsigned>(i), &flags,
+                                       &parameters, nullptr, 0, nullptr, nullptr);
+    if ((filter_mask >> i & 1) != 0 || filter == H5Z_FILTER_SHUFFLE) continue;
+    if (filter != H5Z_FILTER_FLETCHER32) return std::nullopt;
+    ++checksums;
+  }
+  return checksums;
+}
+
+// The library goes by the type of the dataset, and reads beyond the end of a chunk whose
+// elements are smaller. It looks at the chunk at `offset`, of `bytes` bytes when decoded.
+Result<void> CheckSizeOfChunk(hid_t dataset, hid_t properties, const hsize_t* offset,
+                              uint64_t bytes) {
+  uint32_t filter_mask = 0;
+  haddr_t address = HADDR_UNDEF;
+  hsize_t stored = 0;
+  NDLFS_RETURN_IF_ERROR(
+      CheckStatus(H5Dget_chunk_info_by_coord(dataset, offset, &filter_mask, &address, &stored),
+                  "cannot find a chunk"));
+  const auto checksums = CountChecksums(properties, filter_mask);
+  if (address == HADDR_UNDEF || !checksums) return {};
+  const uint64_t expected = bytes + 4 * *checksums;
+  if (stored == expected) return {};
+  return model::Corrupt("a chunk of {} bytes, expected {}", stored, expected);
+}
+
+// The same for all chunks that a block touches, of elements of fixed size.
+Result<void> CheckSizesOfChunks(hid_t dataset, const Block& block) {
+  const Handle properties(H5Dget_create_plist(dataset));
+  if (!properties || H5Pget_layout(properties.get()) != H5D_CHUNKED) return {};
+  const size_t rank = block.count.size();
+  std::vector<hsize_t> shape(rank);
+  const int found = H5Pget_chunk(properties.get(), static_cast<int>(rank), shape.data());
+  const Handle type(H5Dget_type(dataset));
+  if (found != static_cast<int>(rank) || !type) return model::Internal("a chunk without shape");
+  const auto bytes = CheckedProduct(std::vector<uint64_t>(shape.begin(), shape.end()),
+                                    H5Tget_size(type.get()));
+  if (!bytes) return model::Corrupt("a chunk of more than 2^64 bytes");
+  std::vector<hsize_t> first(rank);
+  for (size_t d = 0; d < rank; ++d) first[d] = block.start[d] / shape[d] * shape[d];
+  std::vector<hsize_t> offset = first;
+  for (;;) {
+    NDLFS_RETURN_IF_ERROR(CheckSizeOfChunk(dataset, properties.get(), offset.data(), *bytes));
+    size_t d = rank;
+    for (; d > 0; --d) {
+      offset[d - 1] += shape[d - 1];
+      if (offset[d - 1] < block.start[d - 1] + block.count[d - 1]) break;
+      offset[d - 1] = first[d - 1];
+    }
+    if (d == 0) return {};
+  }
+}
+
 Result<void> ReadInto(hid_t dataset, const ElementType& type, const Block& block, Arena& arena,
                       void* out) {
+  if (type.type.is_fixed_size()) NDLFS_RETURN_IF_ERROR(CheckSizesOfChunks(dataset, block));
   NDLFS_TRY(const auto selection, Select(dataset, block));
   NDLFS_TRY(const auto transfer,
             Checked(H5Pcreate(H5P_DATASET_XFER), "cannot make transfer properties"));
