@@ -387,7 +387,7 @@ inline FormatExample HeaderExample(const char* format, const char* path,
   return example;
 }
 
-// One of each format but HDF5: such a file is made by h5py.
+// One of each format but HDF4 and HDF5, whose files their own libraries make.
 inline std::vector<FormatExample> FormatExamples() {
   FormatExample mitgcm = HeaderExample("MITgcm", "a.0000000001.meta", &PutMitgcm);
   mitgcm.type = "float32";

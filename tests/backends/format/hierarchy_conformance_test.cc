@@ -15,6 +15,7 @@
 
 #include "backends/detection.h"
 #include "backends/format/format.h"
+#include "backends/format/hdf4/hdf4.h"
 #include "backends/formats.h"
 #include "model/path_name.h"
 #include "tests/support/format_examples.h"
@@ -76,8 +77,35 @@ void PutHdf5(test::MemorySource& source) {
 }
 #endif
 
+// By libhdf4 itself, in little-endian order.
+void PutHdf4(test::MemorySource& source) {
+  static const std::string file = [] {
+    const test::TemporaryDirectory directory;
+    const std::string path = directory / "a.hdf";
+    const std::string printed = test::RunPython(
+        "import sys\n"
+        "sys.path.insert(0, '" NDLFS_TEST_DATA
+        "/../mount')\n"
+        "import hdf4_writer\n"
+        "import numpy as np\n"
+        "i = np.arange(131072, dtype='u8') * 2654435761 % 2**32\n"
+        "values = i.astype('<u4').view('<i4')\n"
+        "with hdf4_writer.File('" +
+        path +
+        "') as file:\n"
+        "    file.dataset('a', values, chunk=(65536,), order=hdf4_writer.LITTLE)\n");
+    EXPECT_EQ(printed, "");
+    return test::ReadFile(path);
+  }();
+  UseHdf4Helper({NDLFS_EXECUTABLE, "--hdf4-helper"});
+  source.Put("a.hdf", file);
+}
+
 std::vector<FormatExample> AllExamples() {
   std::vector<FormatExample> examples = test::FormatExamples();
+  FormatExample hdf4{"HDF4", "a.hdf", &PutHdf4, "a.hdf"};
+  hdf4.has_subgroup = false;
+  examples.push_back(hdf4);
 #ifdef NDLFS_WITH_HDF5
   examples.push_back({"HDF5", "a.h5", &PutHdf5, "a.h5"});
 #endif

@@ -478,7 +478,7 @@ TEST_F(StoreTreeTest, ChunkThatChangesUnderAReaderIsNotMixedIn) {
   store.SetArray("/", "ABCDEFGH");
   const auto folder = Find("a.zarr");
   const auto mounted = context_.catalog.Find("a.zarr", StatusOf("a.zarr")).value();
-  context_.cache.Forget((*mounted->Get("/"))->reader->source().id());
+  context_.cache.Forget((*mounted->Get("/"))->reader()->source().id());
   EXPECT_THAT(Read(*opened), IsStale());
   EXPECT_THAT(Read("a.zarr/data.raw"), IsOkAnd("ABCDEFGH"))
       << "a change that a read has noticed needs no waiting";

@@ -193,7 +193,7 @@ TEST_F(ViewFolderTest, ChangeThatAReadHasNoticedNeedsNoWaiting) {
   EXPECT_THAT(Read(*opened), IsOkAnd("abcd"));
   store.SetArray("/t", "ABCDEFGH");
   const auto mounted = context_.catalog.Find("a.zarr", StatusOf("a.zarr")).value();
-  context_.cache.Forget((*mounted->Get("/t"))->reader->source().id());
+  context_.cache.Forget((*mounted->Get("/t"))->reader()->source().id());
   EXPECT_THAT(Read(*opened), IsStale());
   EXPECT_THAT(Read("a.zarr/data.zarr/t/c/0"), IsOkAnd("ABCD"));
 }
