@@ -185,11 +185,16 @@ class World {
     }
     std::this_thread::sleep_for(std::chrono::microseconds(10));
   }
+  // Slowly enough for readers: that a chunk is absent is no reason to look at all others each
+  // time (ChunkLedger::LookInterval()).
   void Remove(const std::string& array) {
     for (const char* name : {"/.zarray", "/0", "/1", "/2", "/3"}) {
-      const MutexLock lock(mutex_);
-      source_->Remove("s.zarr/" + array + name);
-      states_.push_back(source_->files());
+      {
+        const MutexLock lock(mutex_);
+        source_->Remove("s.zarr/" + array + name);
+        states_.push_back(source_->files());
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   }
   void WriteArray(const std::string& array, uint64_t size) {
@@ -246,6 +251,7 @@ class World {
     for (;;) {
       NDLFS_TRY(const auto entry, reader->Next());
       if (!entry) return names;
+      if (entry->name == "error.txt") return model::Corrupt("the store cannot be opened");
       if (S_ISDIR(entry->type)) names.insert(entry->name);
     }
   }
