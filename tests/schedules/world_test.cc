@@ -222,8 +222,12 @@ class World {
     for (size_t i = begin; i < states_.size(); ++i) {
       if (test(states_[i])) return;
     }
+    std::string when;
+    for (size_t i = 0; i < begin; ++i) {
+      if (test(states_[i])) when = ", but in state " + std::to_string(i);
+    }
     ADD_FAILURE() << what << " were never there between states " << begin << " and "
-                  << states_.size() - 1;
+                  << states_.size() - 1 << when;
   }
   void CheckBudget() const { EXPECT_LE(context_->cache.stats().used_bytes, kBudget); }
 
