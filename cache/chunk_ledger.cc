@@ -162,7 +162,10 @@ model::Result<bool> ChunkLedger::TakeLook(const Look& look) {
   const backends::RequestScope scope;
   backends::RequestScope::ForgetAll();
   NDLFS_TRY(const auto change, backends::FindChange(look.notes));
-  const bool have_metadata_changed = look.metadata != nullptr && (*look.metadata)();
+  bool have_metadata_changed = false;
+  if (look.metadata != nullptr) {
+    NDLFS_TRY(have_metadata_changed, (*look.metadata)());
+  }
   const auto end = Clock::now();
   model::MutexLock lock(mutex_);
   cost_ = end - look.begin;

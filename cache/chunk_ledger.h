@@ -43,8 +43,9 @@ class ChunkLedger {
   ChunkLedger& operator=(const ChunkLedger&) = delete;
 
   // Looks at the source. Returns whether the metadata have another version now than the one
-  // with which the array is read. Called without a lock, by the thread that notes something.
-  using MetadataLook = std::function<bool()>;
+  // with which the array is read. An error means that nobody can tell: the read that needed to
+  // know fails. Called without a lock, by the thread that notes something.
+  using MetadataLook = std::function<model::Result<bool>()>;
   // From now on looks at the metadata, too. They had the right version `age` ago.
   void Watch(MetadataLook have_metadata_changed, std::chrono::nanoseconds age);
 

@@ -245,6 +245,20 @@ TEST_F(WatchingLedgerTest, TheFirstFileIsLateIfItWasWrittenAfterTheMetadataWereR
   EXPECT_LE(ledger_.changed_mtime_ns(), 1) << "it is no file of the data";
 }
 
+TEST_F(WatchingLedgerTest, AReadFailsWhereNobodyCanTellWhetherTheMetadataHaveChanged) {
+  bool fails = true;
+  ledger_.Watch(
+      [&]() -> model::Result<bool> {
+        if (fails) return model::IoError(EIO, "zarr.json");
+        return false;
+      },
+      std::chrono::nanoseconds(0));
+  EXPECT_FALSE(ledger_.NoteRead(store_, "0.0", std::nullopt));
+  EXPECT_FALSE(ledger_.has_changed());
+  fails = false;
+  EXPECT_TRUE(ledger_.NoteRead(store_, "0.0", std::nullopt));
+}
+
 TEST_F(WatchingLedgerTest, AnArrayThatGrowsUnderTheSameMetadataIsUnchanged) {
   EXPECT_TRUE(ledger_.NoteRead(store_, "0", WriteNow("0")));
   EXPECT_EQ(looks_, 1);

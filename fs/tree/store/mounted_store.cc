@@ -376,16 +376,31 @@ uint64_t MountedStore::VersionOf(const backends::Hierarchy& hierarchy, std::stri
   return hierarchy.Version(path).value_or(0);
 }
 
+// What the error of a look at metadata says about a change of them. What a caller may not read
+// any more counts as it was.
+static model::Result<bool> ChangeIn(const model::Error& error) {
+  if (IsStale(error)) return true;
+  if (error.is_of_system() && !IsDenied(error)) return model::Propagate(error);
+  return false;
+}
+
 bool MountedStore::HasOtherMetadata(const std::weak_ptr<const backends::Hierarchy>& hierarchy,
                                     std::string_view path, uint64_t version) {
+  return FindWhetherChanged(hierarchy, path, version).value_or(false);
+}
+
+model::Result<bool> MountedStore::FindWhetherChanged(
+    const std::weak_ptr<const backends::Hierarchy>& hierarchy, std::string_view path,
+    uint64_t version) {
   const backends::RequestScope scope;
   backends::RequestScope::ForgetAll();
   model::Result<HierarchyPtr> opened = hierarchy.lock();
   if (*opened == nullptr) opened = Hierarchy();
-  if (!opened) return IsStale(opened.error());
+  if (!opened) return ChangeIn(opened.error());
   const auto now = (*opened)->Version(path);
   if (now) return *now != version;
-  return IsStale(now.error()) || now.error().code() == model::ErrorCode::kNotFound;
+  if (now.error().code() == model::ErrorCode::kNotFound) return true;
+  return ChangeIn(now.error());
 }
 
 bool MountedStore::StillHas(const Entity& entity) {
@@ -578,9 +593,9 @@ std::shared_ptr<cache::ChunkLedger> MountedStore::BeginLedger(const Entity::Fact
   if (facts.version == 0 || services_.freshness.immutable()) return ledger;
   ledger->Watch(
       [store = weak_from_this(), hierarchy = facts.loaded_from, path = facts.path,
-       version = facts.version] {
+       version = facts.version]() -> model::Result<bool> {
         const auto here = store.lock();
-        return here != nullptr && here->HasOtherMetadata(hierarchy, path, version);
+        return here != nullptr ? here->FindWhetherChanged(hierarchy, path, version) : false;
       },
       services_.freshness.interval() + (services_.freshness.Now() - asked_at));
   return ledger;

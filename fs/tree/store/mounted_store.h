@@ -174,6 +174,10 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // out.
   bool HasOtherMetadata(const std::weak_ptr<const backends::Hierarchy>& hierarchy,
                         std::string_view path, uint64_t version);
+  // The same, with the error of the system if this cannot be found out.
+  model::Result<bool> FindWhetherChanged(
+      const std::weak_ptr<const backends::Hierarchy>& hierarchy, std::string_view path,
+      uint64_t version);
   // Whether the store still has this very object. Comparing versions does not suffice: the
   // version of a virtual dataset changes when it is loaded, because only then the files that it
   // depends on are known.
