@@ -106,7 +106,7 @@ class LocalNamesTest(harness.SourceTestCase):
 
     def test_crash_costs_the_name_of_one_message(self):
         names = self.names(218, 219, 220, 221, 226)
-        self.assertEqual(list(names), ["local218", "local219", "local220", "parameter_0_0_221", "local226"])
+        self.assertEqual(sorted(names), ["local218", "local219", "local220", "local226", "parameter_0_0_221"])
 
 
 if __name__ == "__main__":
