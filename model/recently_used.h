@@ -52,6 +52,16 @@ class RecentlyUsed {
     index_.erase(it);
   }
 
+  // Stops keeping the object alive that was not used for the longest time. False if there is
+  // none.
+  bool DropOldest() {
+    Pointer dropped;  // destroyed after the lock is released
+    model::MutexLock lock(mutex_);
+    if (order_.empty()) return false;
+    dropped = TakeOldest();
+    return true;
+  }
+
   size_t size() const {
     model::MutexLock lock(mutex_);
     return order_.size();

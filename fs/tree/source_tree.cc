@@ -130,13 +130,11 @@ class PlainFile final : public TreeNode {
 
   model::Result<OpenedFile> Open() override {
     if (!context_.local) return OpenInStore();
-    const auto looked_at = context_.services.freshness.Now();
     NDLFS_TRY(auto fd, context_.local->OpenFound(path_, O_NOFOLLOW), path_);
     struct ::stat status;
     if (::fstat(fd.get(), &status) != 0) return IoError(errno, path_);
     if (!IsThisVersion(backends::StatusOf(status))) return model::HasChanged(path_);
-    return OpenedFile{.handle = std::make_shared<const DescriptorHandle>(path_, std::move(fd)),
-                      .looked_at = looked_at};
+    return OpenedFile{.handle = std::make_shared<const DescriptorHandle>(path_, std::move(fd))};
   }
   std::optional<FileVersion> Version() const override {
     const model::MutexLock lock(mutex_);

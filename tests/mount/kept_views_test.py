@@ -249,6 +249,26 @@ class ChangesTest(KeptCase):
             np.testing.assert_array_equal(np.load(mounted.join(names[1])), values)
             self.assertNotEqual(harness.read(mounted.join(names[2])), before[2])
 
+    def test_chunk_that_changes_under_a_view_after_a_part_was_read_from_a_kept_file(self):
+        """The part tells of some chunks only; the whole view has more of them."""
+        values = write_array(self.path("a.zarr"), 1)
+        self.settle()
+        names = (f"a.zarr/data[0:{ROWS // 2}].raw", "a.zarr/data.raw")
+        with self.keep() as mounted:
+            for name in names:
+                harness.read(mounted.join(name))
+            self.wait_for(mounted, written=2)
+        with self.keep("--revalidate", "0.1", prefix=WITHOUT) as mounted:
+            for name in names:
+                harness.read(mounted.join(name))
+            self.wait_for(mounted, opened=2)
+            before = os.stat(mounted.join(names[1])).st_mtime_ns
+            values[-64:] ^= 1
+            harness.write(self.path(f"a.zarr/{ROWS // 64 - 1}.0"), zlib.compress(values[-64:].tobytes(), 1))
+            time.sleep(0.3)
+            self.assertTrue(harness.read(mounted.join(names[1])) == values.tobytes())
+            self.assertGreater(os.stat(mounted.join(names[1])).st_mtime_ns, before)
+
     def test_metadata_of_a_part_that_changed_are_shown(self):
         harness.write(self.path("g.zarr/.zgroup"), '{"zarr_format": 2}')
         for name in ("x", "y"):

@@ -132,7 +132,8 @@ class World {
   void ListSomething() {
     const size_t begin = Now();
     const auto names = List();
-    if (!names) return;
+    // Where the source fails, a listing has folders whose files could not be looked at.
+    if (!names || calm_ != 0) return;
     std::string text = "names";
     for (const std::string& name : *names) text += " " + name;
     ExpectState(begin, text, [&](const Files& files) { return ArraysIn(files) == *names; });

@@ -268,16 +268,13 @@ bool DecodedCache::IsCurrent(const std::string& key, uint64_t version, const Sea
 }
 
 bool DecodedCache::NoteIn(const Seal& seal, cache::ChunkLedger& ledger) const {
-  for (const auto& [path, version] : seal.reads) {
-    // The first that is there tells of all: they were noted together.
-    if (!version.empty() && ledger.Expect(root_, path).version) return !ledger.has_changed();
-    if (!version.empty()) break;
-  }
   const uint64_t unnoted = ledger.unnoted_reads();
   for (const auto& [path, version] : seal.reads) {
+    // Another view of the array, or this one, may have noted it already.
+    if (!version.empty() && ledger.Expect(root_, path).version) continue;
     if (!ledger.Note(root_, path)) return false;
   }
-  return ledger.unnoted_reads() == unnoted;
+  return ledger.unnoted_reads() == unnoted && !ledger.has_changed();
 }
 
 void DecodedCache::CheckLater(const std::string& key, SealPtr seal) {

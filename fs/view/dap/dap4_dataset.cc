@@ -117,8 +117,9 @@ class Namer {
     }
     for (const uint32_t i : others) {
       const std::string wanted = names[i];
-      for (int n = 2; !Take(i, names[i]); ++n) {
-        const std::string suffix = fmt::format("_{}", n);
+      int& next = next_.try_emplace({objects_[i].parent, wanted}, 2).first->second;
+      while (!Take(i, names[i])) {
+        const std::string suffix = fmt::format("_{}", next++);
         size_t end = std::min(wanted.size(), kLongest - suffix.size());
         while (end < wanted.size() && (wanted[end] & 0xC0) == 0x80) --end;
         names[i] = wanted.substr(0, end) + suffix;
@@ -147,6 +148,8 @@ class Namer {
 
   const std::vector<NewObject>& objects_;
   std::set<Key> taken_;
+  // The numbers below this are taken for a name in a group: thousands may want the same one.
+  std::map<std::pair<uint32_t, std::string>, int> next_;
 };
 
 // Finds variables by their names.

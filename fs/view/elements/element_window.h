@@ -15,12 +15,13 @@
 #include "backends/store/cancellation.h"
 #include "model/error.h"
 #include "model/mutex.h"
+#include "model/recently_used.h"
 
 namespace ndlfs::fs {
 
 // Keeps the bytes that were made last of a stream of which a little takes as long to make as
 // much: all chunks of an array have a part in each piece of it. All windows of the process
-// together have a limited number of bytes; beyond that, nothing is kept. Thread-safe.
+// together have a limited number of bytes: those that were used last are kept. Thread-safe.
 class ElementWindow {
  public:
   // Makes bytes [begin, begin + out.size()) of the stream.
@@ -28,6 +29,13 @@ class ElementWindow {
 
   // `size`: of the stream. Windows begin at multiples of `window`, which is not 0.
   ElementWindow(uint64_t size, uint64_t window) : size_(size), window_(window) {}
+  ~ElementWindow() {
+    for (const auto& kept : kept_) {
+      if (const KeptPtr alive = kept.lock()) Recent().Drop(alive.get());
+    }
+  }
+  ElementWindow(const ElementWindow&) = delete;
+  ElementWindow& operator=(const ElementWindow&) = delete;
 
   // Fills `out` from byte `offset` of the stream. One thread makes a window, and others that
   // need one wait.
@@ -51,7 +59,9 @@ class ElementWindow {
   uint64_t held_bytes() const EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
     uint64_t bytes = 0;
-    for (const KeptPtr& kept : kept_) bytes += kept ? kept->bytes.size() : 0;
+    for (const auto& kept : kept_) {
+      if (const KeptPtr alive = kept.lock()) bytes += alive->bytes.size();
+    }
     return bytes;
   }
 
@@ -60,20 +70,30 @@ class ElementWindow {
   inline static std::atomic<uint64_t> all_bytes_ = 0;  // of all windows
 
   struct Kept {
-    Kept(uint64_t first, uint64_t size) : begin(first), reserved(size) {}
+    explicit Kept(uint64_t first) : begin(first) {}
     ~Kept() { all_bytes_ -= reserved; }
     Kept(const Kept&) = delete;
     Kept& operator=(const Kept&) = delete;
     const uint64_t begin;
-    const uint64_t reserved;  // counted in all_bytes_
+    uint64_t reserved = 0;  // counted in all_bytes_
     backends::Bytes bytes;
   };
   using KeptPtr = std::shared_ptr<const Kept>;
 
-  // Null if there is no room for one more window.
+  // Keeps those of all views alive that were used last.
+  static model::RecentlyUsed<const Kept>& Recent() {
+    static model::RecentlyUsed<const Kept> recent(UINT64_MAX);
+    return recent;
+  }
+
+  // Null if there is no room for one more window, because readers hold the others.
   static std::shared_ptr<Kept> Reserve(uint64_t begin, uint64_t size) {
-    auto kept = std::make_shared<Kept>(begin, size);
-    if (all_bytes_.fetch_add(size) + size > kMostBytes) return nullptr;
+    auto kept = std::make_shared<Kept>(begin);
+    while (all_bytes_.fetch_add(size) + size > kMostBytes) {
+      all_bytes_ -= size;
+      if (!Recent().DropOldest()) return nullptr;
+    }
+    kept->reserved = size;
     kept->bytes = backends::Bytes(size);
     return kept;
   }
@@ -92,26 +112,22 @@ class ElementWindow {
     }
     const End end(*this);
     const uint64_t size = std::min(window_, size_ - begin);
-    std::shared_ptr<Kept> kept = Reserve(begin, size);
-    if (kept == nullptr) {
-      Forget();
-      kept = Reserve(begin, size);
-    }
+    const std::shared_ptr<Kept> kept = Reserve(begin, size);
     if (kept == nullptr) return KeptPtr();
     NDLFS_RETURN_IF_ERROR(make(begin, kept->bytes.span()));
+    Recent().Touch(kept);
     const model::MutexLock lock(mutex_);
     std::ranges::rotate(kept_, kept_.begin() + 1);
     kept_.back() = kept;
     return KeptPtr(kept);
   }
 
-  void Forget() EXCLUDES(mutex_) {
-    const model::MutexLock lock(mutex_);
-    kept_ = {};
-  }
   KeptPtr Find(uint64_t begin) const REQUIRES(mutex_) {
-    for (const KeptPtr& kept : kept_) {
-      if (kept && kept->begin == begin) return kept;
+    for (const auto& kept : kept_) {
+      KeptPtr alive = kept.lock();
+      if (alive == nullptr || alive->begin != begin) continue;
+      Recent().Touch(alive);
+      return alive;
     }
     return nullptr;
   }
@@ -134,7 +150,8 @@ class ElementWindow {
   mutable model::Mutex mutex_;
   model::CondVar changed_;
   bool is_making_ GUARDED_BY(mutex_) = false;
-  std::array<KeptPtr, 2> kept_ GUARDED_BY(mutex_);  // a reader may go from one to the other
+  std::array<std::weak_ptr<const Kept>, 2> kept_
+      GUARDED_BY(mutex_);  // a reader may go from one to the other
 };
 
 }  // namespace ndlfs::fs
