@@ -13,6 +13,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/attributes.h"
@@ -53,6 +54,38 @@ std::string Big32(uint32_t value) {
     bytes += static_cast<char>(value >> shift & 0xff);
   return bytes;
 }
+
+size_t Big(std::string_view bytes) {
+  size_t value = 0;
+  for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
+  return value;
+}
+
+// Where the list of the file has its elements with this tag.
+std::vector<size_t> EntriesOf(std::string_view bytes, size_t tag) {
+  std::vector<size_t> entries;
+  for (size_t block = 4; block != 0; block = Big(bytes.substr(block + 2, 4))) {
+    const size_t count = Big(bytes.substr(block, 2));
+    for (size_t at = block + 6; at < block + 6 + count * 12; at += 12) {
+      if (Big(bytes.substr(at, 2)) == tag) entries.push_back(at);
+    }
+  }
+  return entries;
+}
+
+// Where the headers of special elements are, by their tag in htags.h and their kind.
+std::vector<size_t> HeadersOf(std::string_view bytes, size_t tag, size_t kind) {
+  constexpr size_t kSpecial = 0x4000;
+  std::vector<size_t> headers;
+  for (const size_t entry : EntriesOf(bytes, kSpecial | tag)) {
+    const size_t at = Big(bytes.substr(entry + 4, 4));
+    if (at < bytes.size() && Big(bytes.substr(at, 2)) == kind) headers.push_back(at);
+  }
+  return headers;
+}
+
+constexpr size_t kDataSet = 702, kChunk = 61, kRasterImage = 302;
+constexpr size_t kLinked = 1, kCompressed = 3;
 
 class Hdf4Test : public testing::Test {
  protected:
@@ -333,6 +366,70 @@ TEST_F(Hdf4Test, ProcessThatComesToNoEndIsNotAskedAgain) {
   EXPECT_THAT(Hdf4Format().Open(source_, "b.hdf", {}),
               IsError(ErrorCode::kCorrupt, HasSubstr("comes to no end")));
   EXPECT_THAT(TryOpen(Golden("types.hdf")), IsOk());
+}
+
+TEST_F(Hdf4Test, CodingThatNobodyKnowsIsNotShownAsElements) {
+  const std::string golden = Golden("chunks.hdf");
+  const auto headers = HeadersOf(golden, kDataSet, kCompressed);
+  ASSERT_EQ(headers.size(), 3U);  // of whole_deflate, whole_rle and whole_nbit
+  for (const char coding : {'\x9', '\xe', '\xc8'}) {
+    std::string bytes = golden;
+    for (const size_t at : headers) bytes[at + 13] = coding;
+    Open(bytes);
+    for (const char* path : {"/whole_deflate", "/whole_rle", "/whole_nbit"}) {
+      const auto node = Load(path);
+      EXPECT_TRUE(node->error || !Elements(path)) << path << ' ' << int{coding};
+    }
+    EXPECT_THAT(Elements("/after"), IsOkAnd(Counted<int32_t>(35, 3)));
+  }
+}
+
+TEST_F(Hdf4Test, ImageWithACodingThatNobodyKnows) {
+  std::string bytes = Golden("images.hdf");
+  const auto headers = HeadersOf(bytes, kRasterImage, kCompressed);
+  ASSERT_EQ(headers.size(), 1U);
+  bytes[headers[0] + 13] = '\xe';
+  Open(bytes);
+  EXPECT_TRUE(Load("/deflated")->error || !Elements("/deflated"));
+  EXPECT_THAT(Elements("/grey"), IsOkAnd(Counted<uint8_t>(12, 1)));
+}
+
+// The header of an element that is in the file `x`.
+std::string HeaderOfExternal(uint32_t length) {
+  return std::string("\0\2", 2) + Big32(length) + Big32(0) + Big32(1) + "x";
+}
+
+// The first element of this tag and kind is in another file.
+std::string WithExternal(std::string bytes, size_t tag, size_t kind) {
+  const size_t header = HeadersOf(bytes, tag, kind).at(0);
+  for (const size_t entry : EntriesOf(bytes, 0x4000 | tag)) {
+    if (Big(bytes.substr(entry + 4, 4)) != header) continue;
+    const std::string external = HeaderOfExternal(36);
+    bytes.replace(entry + 4, 8,
+                  Big32(static_cast<uint32_t>(bytes.size())) +
+                      Big32(static_cast<uint32_t>(external.size())));
+    return bytes + external;
+  }
+  return bytes;
+}
+
+TEST_F(Hdf4Test, ImageInAnotherFile) {
+  Open(WithExternal(Golden("images.hdf"), kRasterImage, kCompressed));
+  const auto node = Load("/deflated");
+  ASSERT_TRUE(node->error.has_value());
+  EXPECT_THAT(node->error->message(), HasSubstr("where its elements are"));
+  EXPECT_THAT(Elements("/grey"), IsOkAnd(Counted<uint8_t>(12, 1)));
+}
+
+TEST_F(Hdf4Test, SetInAnotherFile) {
+  const std::string golden = Golden("chunks.hdf");
+  Open(WithExternal(golden, kDataSet, kCompressed));
+  ASSERT_TRUE(Load("/whole_deflate")->error.has_value());
+  EXPECT_THAT(Load("/whole_deflate")->error->message(), HasSubstr("another file"));
+  EXPECT_THAT(Elements("/whole_rle"), IsOkAnd(Counted<int32_t>(35, 3)));
+  Open(WithExternal(golden, kDataSet, kLinked));
+  ASSERT_TRUE(Load("/grows")->error.has_value());
+  EXPECT_THAT(Load("/grows")->error->message(), HasSubstr("another file"));
 }
 
 }  // namespace
