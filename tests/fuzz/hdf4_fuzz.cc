@@ -28,7 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto info = store->Stat("").value();
   std::vector<hdf4::Piece> blocks;
   (void)hdf4::ReadElementList(*store, *info, blocks).has_value();
-  (void)hdf4::FindCompressed(backends::AsBytes(input), {}).has_value();
+  (void)hdf4::FindCompressed(backends::AsBytes(input), hdf4::ArrayInfo::Coding::kDeflate, {})
+      .has_value();
   (void)hdf4::DecodeQuestion(input).has_value();
   auto file = hdf4::DecodeFileInfo(input);
   if (!file) return 0;

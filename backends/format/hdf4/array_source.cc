@@ -155,7 +155,8 @@ class ChunkedSource final : public FileSource, public StoredChunks {
       return std::move(header->bytes);
     };
     NDLFS_TRY(const auto header, indexes.GetOrLoad(id(), chunk.number, load));
-    NDLFS_TRY(const Piece piece, FindCompressed(header->span(), *file_.compressed));
+    NDLFS_TRY(const Piece piece,
+              FindCompressed(header->span(), array_.coding, *file_.compressed));
     return std::vector<Piece>{piece};
   }
 

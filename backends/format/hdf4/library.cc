@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/format/hdf4/chunk_header.h"
 #include "backends/format/hdf4/number_type.h"
 
 namespace ndlfs::backends::hdf4 {
@@ -291,12 +292,18 @@ class Describer {
     }
     constexpr uint16_t kChunked = 5;
     std::array<uint8_t, 27> head = {};
-    if (::lseek(descriptor_, offset, SEEK_SET) != offset ||
-        ::read(descriptor_, head.data(), head.size()) != ssize_t{head.size()} ||
+    if (offset < 0 || !ReadAt(static_cast<uint64_t>(offset), head.data(), head.size()) ||
         Big16(head.data()) != kChunked) {
       return std::nullopt;
     }
     return Big16(&head[25]);
+  }
+
+  // The sandbox has no pread().
+  bool ReadAt(uint64_t offset, void* bytes, size_t count) const {
+    const auto at = static_cast<off_t>(offset);
+    return ::lseek(descriptor_, at, SEEK_SET) == at &&
+           ::read(descriptor_, bytes, count) == static_cast<ssize_t>(count);
   }
 
   bool FindChunks(int32_t set, ArrayInfo& array) {
@@ -352,7 +359,12 @@ class Describer {
     std::memcpy(&tag, record + 4 * rank, sizeof(tag));
     std::memcpy(&reference, record + 4 * rank + 2, sizeof(reference));
     if (tag <= 1) return true;  // DFTAG_NULL
-    if (leaves_headers_ && AddHeader(tag, reference, number, array)) return true;
+    const auto header = HeaderOf(tag, reference);
+    if (leaves_headers_ && header) {
+      array.chunks.push_back({number, {}, *header});
+      return true;
+    }
+    if (!HasCodingOf(array, header)) return false;
     return FindPieces(
         [&](unsigned most, int32_t* offsets, int32_t* bytes) {
           return lib_.HDgetdatainfo(file_, tag, reference, nullptr, 0, most, offsets, bytes);
@@ -360,20 +372,33 @@ class Describer {
         number, array);
   }
 
-  // False if the chunk has none: its bytes are its elements.
-  bool AddHeader(uint16_t tag, uint16_t reference, uint64_t number, ArrayInfo& array) {
+  // Nullopt if the chunk has none: its bytes are its elements.
+  std::optional<Piece> HeaderOf(uint16_t tag, uint16_t reference) {
     uint16_t found_tag = 0, found_reference = 0;
     int32_t offset = 0, bytes = 0;
     if (lib_.Hfind(file_, kSpecial | tag, reference, &found_tag, &found_reference, &offset,
                    &bytes, kForward) < 0 ||
         found_tag != (kSpecial | tag) || offset < 0 || bytes <= 0) {
-      return false;
+      return std::nullopt;
     }
-    StoredChunk chunk;
-    chunk.number = number;
-    chunk.header = {static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes)};
-    array.chunks.push_back(std::move(chunk));
-    return true;
+    return Piece{static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes)};
+  }
+
+  // Whether a chunk is encoded as its array says, and if not, has a problem noted.
+  bool HasCodingOf(ArrayInfo& array, const std::optional<Piece>& header) {
+    if (array.coding == ArrayInfo::Coding::kByLibrary) return true;
+    if (!header) {
+      const bool is_plain = array.coding == ArrayInfo::Coding::kNone;
+      if (!is_plain) array.problem = "a chunk is not encoded, and the array says it is";
+      return is_plain;
+    }
+    std::array<std::byte, kChunkHeaderBytes> head = {};
+    const bool is_read =
+        header->bytes >= head.size() && ReadAt(header->offset, head.data(), head.size());
+    const auto checked =
+        CheckCoding(is_read ? ConstByteSpan(head) : ConstByteSpan(), array.coding);
+    if (!checked) array.problem = checked.error().message();
+    return checked.has_value();
   }
 
   // The library itself is asked for an element where nothing is stored.

@@ -432,5 +432,43 @@ TEST_F(Hdf4Test, SetInAnotherFile) {
   EXPECT_THAT(Load("/grows")->error->message(), HasSubstr("another file"));
 }
 
+TEST_F(Hdf4Test, ChunksThatAreNotEncodedAsTheirArray) {
+  const std::string golden = Golden("chunks.hdf");
+  const auto headers = HeadersOf(golden, kChunk, kCompressed);
+  ASSERT_GE(headers.size(), 9U);
+  constexpr size_t kModel = 11, kCoding = 13;
+  for (const size_t at : {kModel, kCoding}) {
+    for (const char number : {'\1', '\5', '\xc8'}) {
+      std::string bytes = golden;
+      bytes[headers[0] + at] = number;
+      Open(bytes);
+      EXPECT_THAT(Elements("/deflate"),
+                  IsError(ErrorCode::kUnsupported, HasSubstr("array with coding 4")));
+      EXPECT_THAT(Elements("/plain"), IsOkAnd(Counted<int32_t>(35, 3)));
+    }
+  }
+}
+
+TEST_F(Hdf4Test, ArrayWithoutCodingThatHasEncodedChunks) {
+  std::string bytes = Golden("chunks.hdf");
+  // The header of a set in chunks has the coding of all of them.
+  const auto headers = HeadersOf(bytes, kDataSet, 5);
+  ASSERT_GE(headers.size(), 2U);
+  ASSERT_EQ(bytes[headers[1] + 76], '\4');
+  bytes[headers[1] + 76] = '\0';
+  Open(bytes);
+  EXPECT_TRUE(Load("/deflate")->error || !Elements("/deflate"));
+}
+
+TEST_F(Hdf4Test, ChunkWithAnotherCodingInAFileWithPiecesOfChunks) {
+  std::string bytes = Golden("rewritten.hdf");
+  const auto headers = HeadersOf(bytes, kChunk, kCompressed);
+  ASSERT_FALSE(headers.empty());
+  for (const size_t at : headers) bytes[at + 13] = '\0';
+  Open(bytes);
+  EXPECT_THAT(Load("/deflate")->error->message(), HasSubstr("array with coding 4"));
+  EXPECT_THAT(Load("/other")->error->message(), HasSubstr("array with coding 4"));
+}
+
 }  // namespace
 }  // namespace ndlfs::backends
