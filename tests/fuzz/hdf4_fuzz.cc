@@ -35,7 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!file) return 0;
   const auto objects = hdf4::MakeObjects({store, *info, nullptr, nullptr}, *std::move(file),
                                          {.max_chunk_size = uint64_t{1} << 20});
-  for (const auto& [path, node] : objects.nodes) {
+  if (!objects) return 0;
+  for (const auto& [path, node] : objects->nodes) {
     if (node->source) fuzz::HierarchyReader::ReadChunks(*node->source);
   }
   return 0;
