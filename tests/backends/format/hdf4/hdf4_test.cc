@@ -470,5 +470,21 @@ TEST_F(Hdf4Test, ChunkWithAnotherCodingInAFileWithPiecesOfChunks) {
   EXPECT_THAT(Load("/other")->error->message(), HasSubstr("array with coding 4"));
 }
 
+TEST_F(Hdf4Test, ChunkWithFarTooManyEncodedBytes) {
+  std::string bytes = Golden("chunks.hdf");
+  const size_t header = HeadersOf(bytes, kDataSet, kCompressed).at(1);  // of whole_rle
+  const std::string reference = bytes.substr(header + 8, 2);
+  constexpr size_t kCompressedBytes = 40;
+  for (const size_t entry : EntriesOf(bytes, kCompressedBytes)) {
+    if (bytes.substr(entry + 2, 2) == reference) bytes.replace(entry + 8, 4, Big32(2 << 20));
+  }
+  bytes.append(size_t{2} << 20, '\0');
+  Open(bytes);
+  EXPECT_THAT(
+      Elements("/whole_rle"),
+      IsError(ErrorCode::kCorrupt, HasSubstr("2097152 encoded bytes for a chunk of 140")));
+  EXPECT_THAT(Elements("/whole_nbit"), IsOkAnd(Counted<int32_t>(35, 3)));
+}
+
 }  // namespace
 }  // namespace ndlfs::backends
