@@ -124,6 +124,7 @@ class Builder {
       grids_.emplace(std::move(name), std::move(grid));
     }
     AddRoot();
+    for (const ArrayInfo& array : info_.arrays) shapes_.push_back(array.shape);
     holds_.resize(info_.groups.size());
     for (size_t i = 0; i < info_.groups.size(); ++i) FindWhetherHolds(i, 0);
     std::vector<bool> is_child(info_.groups.size());
@@ -217,12 +218,12 @@ class Builder {
     group.name = model::BaseName(path);
     group.attributes = MakeAttributes(info.attributes, node->error);
     node->entity = std::move(group);
-    Put(path, std::move(node));
     const auto found = grids_.find(info.name);
     if (found != grids_.end()) {
       grid = &found->second;
-      AddPlace(path, *grid);
+      AddPlace(path, index, *grid, *node);
     }
+    Put(path, std::move(node));
     for (const uint64_t array : info.arrays) {
       NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
       if (array < info_.arrays.size()) AddMember(array, path, grid);
@@ -331,13 +332,26 @@ class Builder {
     }
   }
 
-  // The coordinates of a grid, and where it lies.
-  void AddPlace(const std::string& group, const EosGrid& grid) {
+  // The coordinates of the grid in a group, and where it lies. The text may say any extents:
+  // those are believed that an array of the grid has.
+  void AddPlace(const std::string& group, size_t index, const EosGrid& grid,
+                Node& node_of_group) {
     auto place = PlaceOf(grid);
     if (!place) return;
-    AddCoordinate(group, std::string(kX), grid.columns, place->x,
-                  std::move(place->x_attributes));
-    AddCoordinate(group, std::string(kY), grid.rows, place->y, std::move(place->y_attributes));
+    const auto add = [&](std::string_view name, uint64_t count, const Line& line,
+                         std::vector<model::Attribute>& attributes) {
+      std::set<size_t> seen;
+      if (HasExtent(index, count, 0, seen)) {
+        AddCoordinate(group, std::string(name), count, line, std::move(attributes));
+      } else {
+        node_of_group.notes.push_back(fmt::format(
+            "no coordinates {}: StructMetadata has {} of them, and no array of the grid is as "
+            "long",
+            name, count));
+      }
+    };
+    add(kX, grid.columns, place->x, place->x_attributes);
+    add(kY, grid.rows, place->y, place->y_attributes);
     auto node = std::make_shared<Node>();
     model::Ndarray variable;
     const std::string path = FreePath(group, "spatial_ref");
@@ -349,6 +363,26 @@ class Builder {
     if (source) node->source = *std::move(source);
     Put(path, std::move(node));
     mappings_[group] = path;
+  }
+
+  // Whether an array in the group, at any depth, has a dimension with this extent. Groups that
+  // share thousands of others are not looked through again and again.
+  bool HasExtent(size_t index, uint64_t extent, size_t depth, std::set<size_t>& seen) {
+    if (depth > kMostDepth || !seen.insert(index).second) return false;
+    const GroupInfo& group = info_.groups[index];
+    for (const uint64_t array : group.arrays) {
+      if (looks_left_ == 0) return false;
+      --looks_left_;
+      if (array >= shapes_.size()) continue;
+      const auto& shape = shapes_[array];
+      if (std::ranges::find(shape, extent) != shape.end()) return true;
+    }
+    for (const uint64_t child : group.groups) {
+      if (looks_left_ == 0) return false;
+      --looks_left_;
+      if (child < info_.groups.size() && HasExtent(child, extent, depth + 1, seen)) return true;
+    }
+    return false;
   }
 
   void AddCoordinate(const std::string& group, const std::string& name, uint64_t count,
@@ -412,6 +446,8 @@ class Builder {
   const OpenOptions& options_;
   bool keeps_to_cf_ = false;
   std::map<std::string, EosGrid> grids_;
+  std::vector<std::vector<uint64_t>> shapes_;  // of arrays, which may be made already
+  size_t looks_left_ = 10'000'000;             // of HasExtent(); far more than a file needs
   std::vector<std::optional<bool>> holds_;
   std::vector<bool> is_placed_;
   std::map<size_t, std::string> paths_;     // of arrays

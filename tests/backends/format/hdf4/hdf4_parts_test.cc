@@ -256,5 +256,57 @@ TEST(Hdf4NodesTest, RequestThatHasEndedStops) {
               test::IsError(model::ErrorCode::kCancelled, testing::_));
 }
 
+// A file with the grid CMG, which has an array with these extents in a group of its own.
+FileInfo FileWithGrid(std::vector<uint64_t> shape) {
+  FileInfo info;
+  AttributeInfo text;
+  text.name = "StructMetadata.0";
+  text.number_type = 4;  // letters
+  text.values = kGrid;
+  text.count = text.values.size();
+  info.attributes = {text};
+  info.groups.resize(2);
+  info.groups[0].name = "CMG";
+  info.groups[0].groups = {1};
+  info.groups[1].name = "Data Fields";
+  info.groups[1].arrays = {0};
+  info.arrays = {NumbersOf("a", std::move(shape))};
+  return info;
+}
+
+TEST(Hdf4NodesTest, ExtentsOfAGridThatItsArraysHave) {
+  const auto objects = MakeObjects({}, FileWithGrid({3, 360, 720}), {}).value();
+  EXPECT_TRUE(objects.nodes.contains("/CMG/XDim"));
+  EXPECT_TRUE(objects.nodes.contains("/CMG/YDim"));
+  EXPECT_THAT(objects.nodes.at("/CMG")->notes, IsEmpty());
+}
+
+TEST(Hdf4NodesTest, GridWhoseArrayAnotherGroupHasHadBefore) {
+  FileInfo info = FileWithGrid({360, 720});
+  info.groups.resize(3);
+  info.groups[2] = info.groups[0];
+  info.groups[2].groups = {1};
+  info.groups[0] = info.groups[1];
+  info.groups[0].name = "before";
+  const auto objects = MakeObjects({}, std::move(info), {}).value();
+  EXPECT_TRUE(objects.nodes.contains("/before/a"));
+  EXPECT_TRUE(objects.nodes.contains("/CMG/XDim"));
+}
+
+TEST(Hdf4NodesTest, ExtentsOfAGridThatNoArrayHas) {
+  auto objects = MakeObjects({}, FileWithGrid({360, 719}), {}).value();
+  EXPECT_FALSE(objects.nodes.contains("/CMG/XDim"));
+  EXPECT_TRUE(objects.nodes.contains("/CMG/YDim"));
+  EXPECT_THAT(objects.nodes.at("/CMG")->notes,
+              ElementsAre(testing::HasSubstr("no coordinates XDim: StructMetadata has 720")));
+  FileInfo huge = FileWithGrid({360, 720});
+  std::string& text = huge.attributes[0].values;
+  text.replace(text.find("XDim=720"), 8, "XDim=1234567890123");
+  huge.attributes[0].count = text.size();
+  objects = MakeObjects({}, std::move(huge), {}).value();
+  EXPECT_FALSE(objects.nodes.contains("/CMG/XDim"));
+  EXPECT_EQ(objects.nodes.at("/CMG")->notes.size(), 1U);
+}
+
 }  // namespace
 }  // namespace ndlfs::backends::hdf4
