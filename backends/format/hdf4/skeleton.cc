@@ -177,6 +177,7 @@ Result<Skeleton> Skeleton::Make(const Store& store, std::optional<MetadataTurn>&
   NDLFS_TRY(const auto info, store.Stat(""));
   if (!info) return model::NotFound("the file is gone");
   made.info_ = *info;
+  made.name_ = store.Describe("");
   if (info->size > kMostFileBytes) {
     return model::Corrupt("{} bytes, and a file of HDF4 has less than 2 GiB", info->size);
   }

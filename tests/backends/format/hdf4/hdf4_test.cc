@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/store/caller.h"
 #include "model/attributes.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/read_array.h"
@@ -366,6 +367,21 @@ TEST_F(Hdf4Test, ProcessThatComesToNoEndIsNotAskedAgain) {
   EXPECT_THAT(Hdf4Format().Open(source_, "b.hdf", {}),
               IsError(ErrorCode::kCorrupt, HasSubstr("comes to no end")));
   EXPECT_THAT(TryOpen(Golden("types.hdf")), IsOk());
+}
+
+TEST_F(Hdf4Test, FileThatComesToNoEndIsNotMistakenForAnother) {
+  const auto other = test::MemorySource::Make();
+  source_->Put("c.hdf", Golden("types.hdf"));
+  other->Put("d.hdf", Golden("types.hdf"));
+  ASSERT_EQ(source_->OpenFile("c.hdf")->Stat("").value()->generation,
+            other->OpenFile("d.hdf")->Stat("").value()->generation);
+  UseHdf4Helper({"/bin/sh", "-c", "kill -XCPU $$"});
+  EXPECT_THAT(Hdf4Format().Open(source_, "c.hdf", {}), IsError(ErrorCode::kCorrupt, _));
+  UseHdf4Helper({NDLFS_EXECUTABLE, "--hdf4-helper"});
+  EXPECT_THAT(Hdf4Format().Open(other, "d.hdf", {}), IsOk());
+  EXPECT_THAT(Hdf4Format().Open(source_, "c.hdf", {}), IsError(ErrorCode::kCorrupt, _));
+  const CallerScope scope(FindCaller(12345, 12345, {}));
+  EXPECT_THAT(Hdf4Format().Open(source_, "c.hdf", {}), IsOk());
 }
 
 TEST_F(Hdf4Test, CodingThatNobodyKnowsIsNotShownAsElements) {
