@@ -5,18 +5,24 @@
 #include "backends/format/hdf4/hdf4.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "backends/base/unique_fd.h"
+#include "backends/format/hdf4/skeleton.h"
 #include "backends/store/caller.h"
+#include "backends/store/metadata_turn.h"
 #include "model/attributes.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/read_array.h"
@@ -382,6 +388,22 @@ TEST_F(Hdf4Test, FileThatComesToNoEndIsNotMistakenForAnother) {
   EXPECT_THAT(Hdf4Format().Open(source_, "c.hdf", {}), IsError(ErrorCode::kCorrupt, _));
   const CallerScope scope(FindCaller(12345, 12345, {}));
   EXPECT_THAT(Hdf4Format().Open(source_, "c.hdf", {}), IsOk());
+}
+
+TEST_F(Hdf4Test, CopyOfAFileKeepsItsSize) {
+  source_->Put("a.hdf", Golden("types.hdf"));
+  std::optional<MetadataTurn> turn;
+  const auto skeleton = hdf4::Skeleton::Make(*source_->OpenFile("a.hdf"), turn).value();
+  const auto file = skeleton.OpenToRead().value();
+  // As the process could open it, if nothing else forbade it.
+  const std::string path = "/proc/self/fd/" + std::to_string(file.get());
+  const UniqueFd writable(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(writable);
+  const auto size = static_cast<off_t>(skeleton.info().size);
+  EXPECT_NE(::ftruncate(writable.get(), 0), 0);
+  EXPECT_NE(::ftruncate(writable.get(), size + 1), 0);
+  EXPECT_NE(::pwrite(writable.get(), "x", 1, size), 1);
+  EXPECT_EQ(::lseek(file.get(), 0, SEEK_END), size);
 }
 
 TEST_F(Hdf4Test, CodingThatNobodyKnowsIsNotShownAsElements) {
