@@ -15,9 +15,14 @@ struct Readable {
 
 // For the rest of the process, gives up all rights that it does not need to answer questions
 // over the socket `kHelperSocket`, as far as the kernel can do that. It loses all files but
-// `readable` (Landlock), all descriptors but that socket and standard error, all other system
-// calls (seccomp; see below), capabilities and core dumps. A refused call fails with ENOSYS.
-// The process must have one thread. Sets no limits of memory and time.
+// `readable` (Landlock), all other system calls (seccomp; see below), capabilities and core
+// dumps. A refused call fails with ENOSYS. The process must have one thread. Sets no limits of
+// memory and time.
+//
+// Descriptors stay open: the process closes those that it does not need before. With
+// system calls refused, it can send and receive over that socket only, write to standard error
+// only, and, if there are `readable` files, read what is open: so the process of HDF4 keeps the
+// descriptor of its one file.
 //
 // Returns whether all files but `readable` are out of reach. They are not if the kernel has no
 // Landlock, and the process may still open files by system calls: because it needs these, or

@@ -28,13 +28,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto info = store->Stat("").value();
   std::vector<hdf4::Piece> blocks;
   (void)hdf4::ReadElementList(*store, *info, blocks).has_value();
-  (void)hdf4::FindCompressed(backends::AsBytes(input), {}).has_value();
+  (void)hdf4::FindCompressed(backends::AsBytes(input), hdf4::ArrayInfo::Coding::kDeflate, {})
+      .has_value();
   (void)hdf4::DecodeQuestion(input).has_value();
   auto file = hdf4::DecodeFileInfo(input);
   if (!file) return 0;
   const auto objects = hdf4::MakeObjects({store, *info, nullptr, nullptr}, *std::move(file),
                                          {.max_chunk_size = uint64_t{1} << 20});
-  for (const auto& [path, node] : objects.nodes) {
+  if (!objects) return 0;
+  for (const auto& [path, node] : objects->nodes) {
     if (node->source) fuzz::HierarchyReader::ReadChunks(*node->source);
   }
   return 0;

@@ -40,6 +40,16 @@ Result<void> CheckPieces(const std::vector<Piece>& pieces, uint64_t file_bytes) 
   return {};
 }
 
+// All pieces are in memory while the library decodes a chunk. No coding makes one much longer
+// than it is.
+Result<void> CheckEncoded(const std::vector<Piece>& pieces, uint64_t decoded_bytes) {
+  constexpr uint64_t kTimes = 2, kMore = uint64_t{1} << 20;
+  uint64_t bytes = 0;
+  for (const Piece& piece : pieces) bytes += piece.bytes;
+  if (bytes / kTimes <= decoded_bytes || bytes - kTimes * decoded_bytes <= kMore) return {};
+  return model::Corrupt("{} encoded bytes for a chunk of {}", bytes, decoded_bytes);
+}
+
 class FileSource : public ArraySource {
  public:
   FileSource(OpenedFile file, ArrayInfo array, ArraySpec spec)
@@ -155,13 +165,17 @@ class ChunkedSource final : public FileSource, public StoredChunks {
       return std::move(header->bytes);
     };
     NDLFS_TRY(const auto header, indexes.GetOrLoad(id(), chunk.number, load));
-    NDLFS_TRY(const Piece piece, FindCompressed(header->span(), *file_.compressed));
+    NDLFS_TRY(const Piece piece,
+              FindCompressed(header->span(), array_.coding, *file_.compressed));
     return std::vector<Piece>{piece};
   }
 
   Result<ChunkLocation> Generated(const StoredChunk& chunk, std::vector<Piece> pieces,
                                   std::span<const uint64_t> index) const {
     NDLFS_RETURN_IF_ERROR(CheckPieces(pieces, file_.info.size));
+    const auto& whole = spec_.grid.max_chunk_shape();
+    NDLFS_RETURN_IF_ERROR(CheckEncoded(
+        pieces, CheckedProduct(whole, spec_.dtype.size()).value_or(UINT64_MAX / 4)));
     // The library needs it, too.
     if (chunk.header.bytes != 0) pieces.push_back(chunk.header);
     BlockRequest block;

@@ -18,9 +18,14 @@ namespace ndlfs::backends::hdf4 {
 using CompressedParts = std::unordered_map<uint16_t, Piece>;
 
 // How much of a header is of interest.
-inline constexpr uint64_t kChunkHeaderBytes = 10;
+inline constexpr uint64_t kChunkHeaderBytes = 14;
 
-// Where the bytes of the chunk with this header are.
-model::Result<Piece> FindCompressed(ConstByteSpan header, const CompressedParts& parts);
+// Fails if the chunk with this header is not encoded as its array is. Of an array that the
+// library decodes, it asks nothing: the library goes by the header of each chunk.
+model::Result<void> CheckCoding(ConstByteSpan header, ArrayInfo::Coding coding);
+
+// Where the bytes of the chunk with this header are, in an array with this coding.
+model::Result<Piece> FindCompressed(ConstByteSpan header, ArrayInfo::Coding coding,
+                                    const CompressedParts& parts);
 
 }  // namespace ndlfs::backends::hdf4

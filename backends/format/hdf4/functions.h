@@ -65,6 +65,7 @@ namespace ndlfs::backends::hdf4 {
   F(GRfileinfo, int, (int32_t, int32_t*, int32_t*))                                           \
   F(GRselect, int32_t, (int32_t, int32_t))                                                    \
   F(GRendaccess, int, (int32_t))                                                              \
+  F(GRidtoref, uint16_t, (int32_t))                                                           \
   F(GRgetiminfo, int, (int32_t, char*, int32_t*, int32_t*, int32_t*, int32_t*, int32_t*))     \
   F(GRattrinfo, int, (int32_t, int32_t, char*, int32_t*, int32_t*))                           \
   F(GRgetattr, int, (int32_t, int32_t, void*))                                                \

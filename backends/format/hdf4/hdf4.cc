@@ -137,7 +137,7 @@ class Hdf4 final : public Format {
       held += skeleton.bytes();
       file.library = std::make_shared<hdf4::LibraryReader>(store, std::move(skeleton));
     }
-    auto objects = hdf4::MakeObjects(file, std::move(info), options);
+    NDLFS_TRY(auto objects, hdf4::MakeObjects(file, std::move(info), options), where);
     return std::make_shared<Hdf4Hierarchy>(std::move(store), std::move(objects), held);
   }
 };

@@ -15,6 +15,7 @@
 #include <set>
 #include <string_view>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,29 +54,34 @@ std::vector<std::string> CurrentCommand() {
   return command.words;
 }
 
-// Versions of files with which libhdf4 came to no end: it is not asked again.
+// Versions of files with which libhdf4 came to no end: it is not asked again. Files of other
+// places may have the same version, and what a file did to one caller says nothing to others.
 class Endless {
  public:
-  static bool Has(const Generation& version) {
+  static bool Has(const Skeleton& file) {
     Endless& all = All();
     const model::MutexLock lock(all.mutex_);
-    return all.versions_.contains(version.ToText());
+    return all.versions_.contains(KeyOf(file));
   }
-  static void Add(const Generation& version) {
+  static void Add(const Skeleton& file) {
     constexpr size_t kMost = 1000;
     Endless& all = All();
     const model::MutexLock lock(all.mutex_);
     if (all.versions_.size() >= kMost) all.versions_.clear();
-    all.versions_.insert(version.ToText());
+    all.versions_.insert(KeyOf(file));
   }
 
  private:
+  using Key = std::tuple<uint64_t, std::string, std::string>;
+  static Key KeyOf(const Skeleton& file) {
+    return {CallerScope::CurrentId(), file.info().generation.ToText(), file.name()};
+  }
   static Endless& All() {
     static Endless all;
     return all;
   }
   model::Mutex mutex_;
-  std::set<std::string> versions_ GUARDED_BY(mutex_);
+  std::set<Key> versions_ GUARDED_BY(mutex_);
 };
 
 model::Failure ComesToNoEnd() { return model::Corrupt("libhdf4 comes to no end with it"); }
@@ -164,8 +170,8 @@ void Process::Stop() {
 }
 
 Result<std::vector<std::byte>> Process::Ask(const std::string& question, const Limits& limits,
-                                            const Generation& version) {
-  if (Endless::Has(version)) return ComesToNoEnd();
+                                            const Skeleton& skeleton) {
+  if (Endless::Has(skeleton)) return ComesToNoEnd();
   Limit(pid_, limits.memory);
   const double used_before = ProcessorTimeOf(pid_);
   const auto until = std::chrono::steady_clock::now() + kPatience;
@@ -182,17 +188,17 @@ Result<std::vector<std::byte>> Process::Ask(const std::string& question, const L
     done = helper::ReceiveMessage(socket, answer, limit, go_on);
   }
   if (done == helper::Exchange::kDone && !answer.bytes.empty()) return std::move(answer.bytes);
-  if (done != helper::Exchange::kGivenUp) return HasCrashed(version);
+  if (done != helper::Exchange::kGivenUp) return HasCrashed(skeleton);
   // On a busy machine it may be given up before its own limit ends it.
   constexpr double kMuch = kProcessorSeconds / 2;
-  if (ProcessorTimeOf(pid_) - used_before > kMuch) Endless::Add(version);
+  if (ProcessorTimeOf(pid_) - used_before > kMuch) Endless::Add(skeleton);
   Stop();
   NDLFS_RETURN_IF_ERROR(CancellationScope::CheckWithinChunk());
   return model::IoError(ETIMEDOUT, "the process of libhdf4 did nothing");
 }
 
 // It has ended without an answer.
-model::Failure Process::HasCrashed(const Generation& version) {
+model::Failure Process::HasCrashed(const Skeleton& skeleton) {
   const auto status = StatusOfEnd(pid_);
   if (!status) {
     Stop();
@@ -204,7 +210,7 @@ model::Failure Process::HasCrashed(const Generation& version) {
   }
   const int signal = WTERMSIG(*status);
   if (signal == SIGXCPU) {
-    Endless::Add(version);
+    Endless::Add(skeleton);
     return ComesToNoEnd();
   }
   // Others may send these, as the system does when memory is short.
@@ -220,7 +226,7 @@ Result<FileInfo> AskForDescription(const Skeleton& skeleton) {
   NDLFS_TRY(Process process, Process::Start(skeleton));
   NDLFS_TRY(const auto answer,
             process.Ask(EncodeQuestion({std::nullopt, skeleton.leaves_headers()}),
-                        {kMostDescription, kMemory}, skeleton.info().generation));
+                        {kMostDescription, kMemory}, skeleton));
   NDLFS_TRY(const std::string_view payload, Payload(AsText(answer)));
   auto file = DecodeFileInfo(payload);
   if (!file) return BreaksTheRules();
@@ -278,9 +284,8 @@ Result<Bytes> ElementAsker::Ask(const Skeleton& skeleton, const BlockRequest& bl
     if (is_new) {
       NDLFS_TRY(process, Process::Start(skeleton));
     }
-    auto answer =
-        process->Ask(question, {std::max(block.bytes + 1, kText), kMemory + 4 * block.bytes},
-                     skeleton.info().generation);
+    auto answer = process->Ask(
+        question, {std::max(block.bytes + 1, kText), kMemory + 4 * block.bytes}, skeleton);
     if (!answer) {
       // Another block may have harmed it.
       const bool may_retry = !is_new && answer.error().code() == model::ErrorCode::kCorrupt;

@@ -40,14 +40,13 @@ class Process {
     uint64_t bytes = 0;   // of the answer itself
     uint64_t memory = 0;  // of the process
   };
-  // The bytes of an answer; not empty. After an error there is no process any more. `version`
-  // is that of the file.
+  // The bytes of an answer; not empty. After an error there is no process any more.
   model::Result<std::vector<std::byte>> Ask(const std::string& question, const Limits& limits,
-                                            const Generation& version);
+                                            const Skeleton& skeleton);
 
  private:
   Process(int pid, UniqueFd socket) : pid_(pid), socket_(std::move(socket)) {}
-  model::Failure HasCrashed(const Generation& version);
+  model::Failure HasCrashed(const Skeleton& skeleton);
   void Stop();
 
   int pid_;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/format/hdf4/chunk_header.h"
 #include "backends/format/hdf4/number_type.h"
 
 namespace ndlfs::backends::hdf4 {
@@ -23,12 +24,17 @@ using model::Result;
 
 // htags.h, hdf.h, hcomp.h
 constexpr uint16_t kSpecial = 0x4000, kData = 702, kOldGroup = 700, kGroup = 720,
-                   kVgroup = 1965;
+                   kVgroup = 1965, kRasterImage = 302, kCompressedImage = 303,
+                   kImageGroup = 306;
 constexpr int32_t kRead = 1, kForward = 1, kFullInterlace = 0, kPixelInterlace = 0;
 constexpr int kNone = 0, kDeflate = 4;
 constexpr size_t kMostRank = 32;  // of libhdf4
 // Names have 65,535 bytes at most: their lengths are stored in 16 bits.
 constexpr size_t kNameBytes = 66'000;
+
+constexpr const char* kUnknownCoding = "libhdf4 does not know how its elements are encoded";
+constexpr const char* kUnknownPlace =
+    "libhdf4 cannot tell where its elements are; they may be in another file";
 
 constexpr uint64_t kMostAttributeBytes = uint64_t{16} << 20;
 constexpr uint64_t kMostChunks = uint64_t{1} << 22;
@@ -157,10 +163,16 @@ class Describer {
     int coding = kNone;
     Union<int32_t> coding_info, chunk;
     int32_t flags = 0;
-    if (lib_.SDgetcompinfo(set, &coding, &coding_info) < 0) coding = kNone;
+    const bool has_coding = lib_.SDgetcompinfo(set, &coding, &coding_info) >= 0;
     if (lib_.SDgetchunkinfo(set, &chunk, &flags) < 0) flags = 0;
-    SetCoding(coding, array);
+    SetCoding(has_coding ? coding : kNone, array);
     if (IsExternal(set, array)) return;
+    const auto data = ReferenceOfData(set);
+    const Stored stored = data ? LookAt({kData, *data}) : Stored::kNothing;
+    if (!has_coding && stored == Stored::kSpecial) {
+      array.problem = kUnknownCoding;
+      return;
+    }
     constexpr int32_t kIsChunked = 1;
     bool is_found = false;
     if ((flags & kIsChunked) != 0) {
@@ -175,10 +187,29 @@ class Describer {
           },
           0, array);
     }
-    if (!is_found && array.problem.empty()) {
-      array.problem = "libhdf4 cannot tell where its elements are";
-    }
+    if (!is_found && array.problem.empty()) array.problem = kUnknownPlace;
     if (array.problem.empty()) FindFill(set, array);
+    // Nothing was written of a set that has an element only if the library says so, too.
+    const bool has_elements = std::ranges::find(array.shape, 0U) == array.shape.end();
+    const bool is_lost = has_elements && array.chunk.empty() && array.chunks.empty() &&
+                         stored == Stored::kSpecial && array.fill.empty();
+    if (array.problem.empty() && is_lost) array.problem = kUnknownPlace;
+  }
+
+  // Of an element of the file.
+  struct Member {
+    int32_t tag = 0, reference = 0;
+  };
+  enum class Stored : uint8_t { kNothing, kPlain, kSpecial };
+  Stored LookAt(const Member& element) const {
+    uint16_t tag = 0, reference = 0;
+    int32_t offset = 0, bytes = 0;
+    if (lib_.Hfind(file_, static_cast<uint16_t>(element.tag),
+                   static_cast<uint16_t>(element.reference), &tag, &reference, &offset, &bytes,
+                   kForward) < 0) {
+      return Stored::kNothing;
+    }
+    return (tag & kSpecial) != 0 ? Stored::kSpecial : Stored::kPlain;
   }
 
   static void SetCoding(int coding, ArrayInfo& array) {
@@ -228,15 +259,24 @@ class Describer {
   std::optional<uint16_t> ReferenceOfData(int32_t set) {
     const auto group = static_cast<uint16_t>(lib_.SDidtoref(set));
     for (const uint16_t tag : {kGroup, kOldGroup}) {
-      const int32_t bytes = lib_.Hlength(file_, tag, group);
-      if (bytes <= 0 || bytes > 1 << 20) continue;
-      std::vector<uint8_t> members(static_cast<size_t>(bytes));
-      if (lib_.Hgetelement(file_, tag, group, members.data()) < 0) continue;
-      for (size_t at = 0; at + 4 <= members.size(); at += 4) {
-        if (Big16(&members[at]) == kData) return Big16(&members[at + 2]);
+      for (const Member& member : MembersOfElement(tag, group)) {
+        if (member.tag == kData) return static_cast<uint16_t>(member.reference);
       }
     }
     return std::nullopt;
+  }
+
+  // Of an old group: its element is a list of tags and references.
+  std::vector<Member> MembersOfElement(uint16_t tag, uint16_t reference) {
+    const int32_t bytes = lib_.Hlength(file_, tag, reference);
+    if (bytes <= 0 || bytes > 1 << 20) return {};
+    std::vector<uint8_t> list(static_cast<size_t>(bytes));
+    if (lib_.Hgetelement(file_, tag, reference, list.data()) < 0) return {};
+    std::vector<Member> members;
+    for (size_t at = 0; at + 4 <= list.size(); at += 4) {
+      members.push_back({Big16(&list[at]), Big16(&list[at + 2])});
+    }
+    return members;
   }
 
   static uint16_t Big16(const uint8_t* at) { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
@@ -252,12 +292,18 @@ class Describer {
     }
     constexpr uint16_t kChunked = 5;
     std::array<uint8_t, 27> head = {};
-    if (::lseek(descriptor_, offset, SEEK_SET) != offset ||
-        ::read(descriptor_, head.data(), head.size()) != ssize_t{head.size()} ||
+    if (offset < 0 || !ReadAt(static_cast<uint64_t>(offset), head.data(), head.size()) ||
         Big16(head.data()) != kChunked) {
       return std::nullopt;
     }
     return Big16(&head[25]);
+  }
+
+  // The sandbox has no pread().
+  bool ReadAt(uint64_t offset, void* bytes, size_t count) const {
+    const auto at = static_cast<off_t>(offset);
+    return ::lseek(descriptor_, at, SEEK_SET) == at &&
+           ::read(descriptor_, bytes, count) == static_cast<ssize_t>(count);
   }
 
   bool FindChunks(int32_t set, ArrayInfo& array) {
@@ -313,7 +359,12 @@ class Describer {
     std::memcpy(&tag, record + 4 * rank, sizeof(tag));
     std::memcpy(&reference, record + 4 * rank + 2, sizeof(reference));
     if (tag <= 1) return true;  // DFTAG_NULL
-    if (leaves_headers_ && AddHeader(tag, reference, number, array)) return true;
+    const auto header = HeaderOf(tag, reference);
+    if (leaves_headers_ && header) {
+      array.chunks.push_back({number, {}, *header});
+      return true;
+    }
+    if (!HasCodingOf(array, header)) return false;
     return FindPieces(
         [&](unsigned most, int32_t* offsets, int32_t* bytes) {
           return lib_.HDgetdatainfo(file_, tag, reference, nullptr, 0, most, offsets, bytes);
@@ -321,20 +372,33 @@ class Describer {
         number, array);
   }
 
-  // False if the chunk has none: its bytes are its elements.
-  bool AddHeader(uint16_t tag, uint16_t reference, uint64_t number, ArrayInfo& array) {
+  // Nullopt if the chunk has none: its bytes are its elements.
+  std::optional<Piece> HeaderOf(uint16_t tag, uint16_t reference) {
     uint16_t found_tag = 0, found_reference = 0;
     int32_t offset = 0, bytes = 0;
     if (lib_.Hfind(file_, kSpecial | tag, reference, &found_tag, &found_reference, &offset,
                    &bytes, kForward) < 0 ||
         found_tag != (kSpecial | tag) || offset < 0 || bytes <= 0) {
-      return false;
+      return std::nullopt;
     }
-    StoredChunk chunk;
-    chunk.number = number;
-    chunk.header = {static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes)};
-    array.chunks.push_back(std::move(chunk));
-    return true;
+    return Piece{static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes)};
+  }
+
+  // Whether a chunk is encoded as its array says, and if not, has a problem noted.
+  bool HasCodingOf(ArrayInfo& array, const std::optional<Piece>& header) {
+    if (array.coding == ArrayInfo::Coding::kByLibrary) return true;
+    if (!header) {
+      const bool is_plain = array.coding == ArrayInfo::Coding::kNone;
+      if (!is_plain) array.problem = "a chunk is not encoded, and the array says it is";
+      return is_plain;
+    }
+    std::array<std::byte, kChunkHeaderBytes> head = {};
+    const bool is_read =
+        header->bytes >= head.size() && ReadAt(header->offset, head.data(), head.size());
+    const auto checked =
+        CheckCoding(is_read ? ConstByteSpan(head) : ConstByteSpan(), array.coding);
+    if (!checked) array.problem = checked.error().message();
+    return checked.has_value();
   }
 
   // The library itself is asked for an element where nothing is stored.
@@ -410,22 +474,50 @@ class Describer {
     int coding = kNone;
     Union<int32_t> coding_info, chunk;
     int32_t flags = 0;
-    if (lib_.GRgetcompinfo(image, &coding, &coding_info) < 0) coding = kNone;
+    const bool has_coding = lib_.GRgetcompinfo(image, &coding, &coding_info) >= 0;
     if (lib_.GRgetchunkinfo(image, &chunk, &flags) < 0) flags = 0;
-    SetCoding(coding, array);
+    SetCoding(has_coding ? coding : kNone, array);
     const bool is_plain = flags <= 0 && (components == 1 || interlace == kPixelInterlace) &&
                           FindPieces(
                               [&](unsigned most, int32_t* offsets, int32_t* bytes) {
                                 return lib_.GRgetdatainfo(image, 0, most, offsets, bytes);
                               },
                               0, array);
-    if (!is_plain) array.problem = "a raster image in chunks, or with separate components";
+    if (!is_plain) {
+      array.problem = "a raster image in chunks, or with separate components";
+    } else if (!has_coding || array.chunks.empty()) {
+      const auto stored = LookAtImage(image);
+      const bool may_be_special = !stored || *stored == Stored::kSpecial;
+      if (!has_coding && may_be_special) {
+        array.problem = kUnknownCoding;
+      } else if (array.chunks.empty() && stored != Stored::kNothing) {
+        array.problem = kUnknownPlace;
+      }
+    }
     info_.arrays.push_back(std::move(array));
   }
 
-  struct Member {
-    int32_t tag = 0, reference = 0;
-  };
+  // What is stored of an image; nullopt if the file does not say which element it has.
+  std::optional<Stored> LookAtImage(int32_t image) {
+    const uint16_t reference = lib_.GRidtoref(image);
+    std::vector<Member> members = MembersOfElement(kImageGroup, reference);
+    const int32_t group = lib_.Vattach(file_, reference, "r");
+    if (group >= 0) {
+      name_[0] = '\0';
+      lib_.Vgetclass(group, name_.data());
+      if (std::string_view(name_.data()).starts_with("RI0.0")) {
+        for (const Member& member : MembersOf(group)) members.push_back(member);
+      }
+      lib_.Vdetach(group);
+    }
+    if (members.empty()) return std::nullopt;
+    for (const Member& member : members) {
+      const bool is_image = member.tag == kRasterImage || member.tag == kCompressedImage;
+      if (!is_image) continue;
+      if (const Stored stored = LookAt(member); stored != Stored::kNothing) return stored;
+    }
+    return Stored::kNothing;
+  }
 
   void DescribeGroups() {
     std::map<int32_t, std::vector<Member>> members;  // by the index of the group

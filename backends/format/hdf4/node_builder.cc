@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "backends/format/hdf4/number_type.h"
 #include "backends/format/hdf4/place.h"
 #include "backends/format/hdf4/struct_metadata.h"
+#include "backends/store/cancellation.h"
 #include "model/attributes.h"
 #include "model/path_name.h"
 #include "model/utf8.h"
@@ -98,12 +100,16 @@ std::string PartOf(std::string_view name, std::string_view otherwise) {
 
 // The texts StructMetadata.0, .1 ... one after the other: each has 32,000 bytes at most.
 std::string StructMetadataOf(const std::vector<AttributeInfo>& attributes) {
+  std::map<std::string_view, std::string_view> parts;
+  for (const AttributeInfo& attribute : attributes) {
+    const std::string_view values = attribute.values;
+    parts.emplace(attribute.name, values.substr(0, values.find('\0')));
+  }
   std::string text;
   for (size_t i = 0;; ++i) {
-    const auto found = std::ranges::find(attributes, fmt::format("StructMetadata.{}", i),
-                                         &AttributeInfo::name);
-    if (found == attributes.end()) return text;
-    text += std::string_view(found->values).substr(0, found->values.find('\0'));
+    const auto found = parts.find(fmt::format("StructMetadata.{}", i));
+    if (found == parts.end()) return text;
+    text += found->second;
   }
 }
 
@@ -112,12 +118,13 @@ class Builder {
   Builder(const OpenedFile& file, FileInfo info, const OpenOptions& options)
       : file_(file), info_(std::move(info)), options_(options) {}
 
-  Objects Build() && {
+  Result<Objects> Build() && {
     for (EosGrid& grid : ReadGrids(StructMetadataOf(info_.attributes))) {
       std::string name = grid.name;
       grids_.emplace(std::move(name), std::move(grid));
     }
     AddRoot();
+    for (const ArrayInfo& array : info_.arrays) shapes_.push_back(array.shape);
     holds_.resize(info_.groups.size());
     for (size_t i = 0; i < info_.groups.size(); ++i) FindWhetherHolds(i, 0);
     std::vector<bool> is_child(info_.groups.size());
@@ -128,11 +135,14 @@ class Builder {
     }
     is_placed_.resize(info_.groups.size());
     for (size_t i = 0; i < info_.groups.size(); ++i) {
-      if (!is_child[i]) AddGroup(i, "/", nullptr, 0);
+      if (!is_child[i]) NDLFS_RETURN_IF_ERROR(AddGroup(i, "/", nullptr, 0));
     }
     // Groups in a ring.
-    for (size_t i = 0; i < info_.groups.size(); ++i) AddGroup(i, "/", nullptr, 0);
+    for (size_t i = 0; i < info_.groups.size(); ++i) {
+      NDLFS_RETURN_IF_ERROR(AddGroup(i, "/", nullptr, 0));
+    }
     for (size_t i = 0; i < info_.arrays.size(); ++i) {
+      NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
       if (!paths_.contains(i)) AddArray(i, "/", nullptr);
     }
     return Finish();
@@ -168,12 +178,17 @@ class Builder {
   }
 
   // A name that nothing else has in the group.
-  std::string FreePath(const std::string& group, const std::string& name) const {
-    std::string path = model::JoinPath(group, name);
-    for (size_t i = 2; made_.contains(path) || links_.contains(path); ++i) {
-      path = model::JoinPath(group, fmt::format("{}_{}", name, i));
+  std::string FreePath(const std::string& group, const std::string& name) {
+    const std::string first = model::JoinPath(group, name);
+    if (!IsTaken(first)) return first;
+    // There may be thousands of one name: each goes on where the last one has ended.
+    for (size_t& i = suffixes_.try_emplace(first, 2).first->second;;) {
+      std::string path = model::JoinPath(group, fmt::format("{}_{}", name, i++));
+      if (!IsTaken(path)) return path;
     }
-    return path;
+  }
+  bool IsTaken(const std::string& path) const {
+    return made_.contains(path) || links_.contains(path);
   }
 
   // Whether there is an array in the group, at any depth.
@@ -191,8 +206,10 @@ class Builder {
   }
 
   // `grid`: the grid that the group is in, if any.
-  void AddGroup(size_t index, const std::string& parent, const EosGrid* grid, size_t depth) {
-    if (is_placed_[index] || !holds_[index].value_or(false) || depth > kMostDepth) return;
+  Result<void> AddGroup(size_t index, const std::string& parent, const EosGrid* grid,
+                        size_t depth) {
+    NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
+    if (is_placed_[index] || !holds_[index].value_or(false) || depth > kMostDepth) return {};
     is_placed_[index] = true;
     const GroupInfo& info = info_.groups[index];
     const std::string path = FreePath(parent, PartOf(info.name, "group"));
@@ -201,18 +218,21 @@ class Builder {
     group.name = model::BaseName(path);
     group.attributes = MakeAttributes(info.attributes, node->error);
     node->entity = std::move(group);
-    Put(path, std::move(node));
     const auto found = grids_.find(info.name);
     if (found != grids_.end()) {
       grid = &found->second;
-      AddPlace(path, *grid);
+      AddPlace(path, index, *grid, *node);
     }
+    Put(path, std::move(node));
     for (const uint64_t array : info.arrays) {
+      NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
       if (array < info_.arrays.size()) AddMember(array, path, grid);
     }
     for (const uint64_t child : info.groups) {
-      if (child < info_.groups.size()) AddGroup(child, path, grid, depth + 1);
+      if (child >= info_.groups.size()) continue;
+      NDLFS_RETURN_IF_ERROR(AddGroup(child, path, grid, depth + 1));
     }
+    return {};
   }
 
   // The first group that has an array has it; in others it is a second name.
@@ -312,13 +332,26 @@ class Builder {
     }
   }
 
-  // The coordinates of a grid, and where it lies.
-  void AddPlace(const std::string& group, const EosGrid& grid) {
+  // The coordinates of the grid in a group, and where it lies. The text may say any extents:
+  // those are believed that an array of the grid has.
+  void AddPlace(const std::string& group, size_t index, const EosGrid& grid,
+                Node& node_of_group) {
     auto place = PlaceOf(grid);
     if (!place) return;
-    AddCoordinate(group, std::string(kX), grid.columns, place->x,
-                  std::move(place->x_attributes));
-    AddCoordinate(group, std::string(kY), grid.rows, place->y, std::move(place->y_attributes));
+    const auto add = [&](std::string_view name, uint64_t count, const Line& line,
+                         std::vector<model::Attribute>& attributes) {
+      std::set<size_t> seen;
+      if (HasExtent(index, count, 0, seen)) {
+        AddCoordinate(group, std::string(name), count, line, std::move(attributes));
+      } else {
+        node_of_group.notes.push_back(fmt::format(
+            "no coordinates {}: StructMetadata has {} of them, and no array of the grid is as "
+            "long",
+            name, count));
+      }
+    };
+    add(kX, grid.columns, place->x, place->x_attributes);
+    add(kY, grid.rows, place->y, place->y_attributes);
     auto node = std::make_shared<Node>();
     model::Ndarray variable;
     const std::string path = FreePath(group, "spatial_ref");
@@ -330,6 +363,26 @@ class Builder {
     if (source) node->source = *std::move(source);
     Put(path, std::move(node));
     mappings_[group] = path;
+  }
+
+  // Whether an array in the group, at any depth, has a dimension with this extent. Groups that
+  // share thousands of others are not looked through again and again.
+  bool HasExtent(size_t index, uint64_t extent, size_t depth, std::set<size_t>& seen) {
+    if (depth > kMostDepth || !seen.insert(index).second) return false;
+    const GroupInfo& group = info_.groups[index];
+    for (const uint64_t array : group.arrays) {
+      if (looks_left_ == 0) return false;
+      --looks_left_;
+      if (array >= shapes_.size()) continue;
+      const auto& shape = shapes_[array];
+      if (std::ranges::find(shape, extent) != shape.end()) return true;
+    }
+    for (const uint64_t child : group.groups) {
+      if (looks_left_ == 0) return false;
+      --looks_left_;
+      if (child < info_.groups.size() && HasExtent(child, extent, depth + 1, seen)) return true;
+    }
+    return false;
   }
 
   void AddCoordinate(const std::string& group, const std::string& name, uint64_t count,
@@ -371,9 +424,10 @@ class Builder {
     }
   }
 
-  Objects Finish() {
+  Result<Objects> Finish() {
     Objects objects;
     for (auto& [path, node] : made_) {
+      NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
       auto* array = std::get_if<model::Ndarray>(&node->entity);
       if (array == nullptr) continue;
       LinkDimensions(model::ParentPath(path), *array,
@@ -392,9 +446,12 @@ class Builder {
   const OpenOptions& options_;
   bool keeps_to_cf_ = false;
   std::map<std::string, EosGrid> grids_;
+  std::vector<std::vector<uint64_t>> shapes_;  // of arrays, which may be made already
+  size_t looks_left_ = 10'000'000;             // of HasExtent(); far more than a file needs
   std::vector<std::optional<bool>> holds_;
   std::vector<bool> is_placed_;
-  std::map<size_t, std::string> paths_;  // of arrays
+  std::map<size_t, std::string> paths_;     // of arrays
+  std::map<std::string, size_t> suffixes_;  // the next one of a path that is taken
   std::map<std::string, MutableNode, std::less<>> made_;
   std::map<std::string, std::string, std::less<>> links_;
   std::map<std::string, std::string, std::less<>> mappings_;  // by the group of the grid
@@ -402,7 +459,7 @@ class Builder {
 
 }  // namespace
 
-Objects MakeObjects(const OpenedFile& file, FileInfo info, const OpenOptions& options) {
+Result<Objects> MakeObjects(const OpenedFile& file, FileInfo info, const OpenOptions& options) {
   return Builder(file, std::move(info), options).Build();
 }
 

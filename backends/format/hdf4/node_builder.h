@@ -18,7 +18,9 @@ struct Objects {
 };
 
 // Makes the objects: groups that have arrays, arrays, and for grids of HDF-EOS2 their
-// coordinates and the variable `spatial_ref` that says where they lie.
-Objects MakeObjects(const OpenedFile& file, FileInfo info, const OpenOptions& options);
+// coordinates and the variable `spatial_ref` that says where they lie. kCancelled if the
+// request has ended.
+model::Result<Objects> MakeObjects(const OpenedFile& file, FileInfo info,
+                                   const OpenOptions& options);
 
 }  // namespace ndlfs::backends::hdf4

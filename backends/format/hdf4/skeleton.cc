@@ -90,6 +90,17 @@ Result<void> WriteAt(int fd, ConstByteSpan bytes, uint64_t offset) {
   return {};
 }
 
+// A file in memory that keeps its size for good.
+Result<UniqueFd> MakeMemory(uint64_t bytes) {
+  UniqueFd memory(::memfd_create("ndlfs-hdf4", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  constexpr int kSeals = F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+  if (!memory || ::ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0 ||
+      ::fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0) {
+    return model::IoError(errno, "memory for a file of HDF4");
+  }
+  return memory;
+}
+
 // Joins pieces that overlap, or that are so near each other that one read is best.
 std::vector<Piece> Joined(std::vector<Piece> pieces) {
   constexpr uint64_t kGap = 4096;
@@ -177,6 +188,7 @@ Result<Skeleton> Skeleton::Make(const Store& store, std::optional<MetadataTurn>&
   NDLFS_TRY(const auto info, store.Stat(""));
   if (!info) return model::NotFound("the file is gone");
   made.info_ = *info;
+  made.name_ = store.Describe("");
   if (info->size > kMostFileBytes) {
     return model::Corrupt("{} bytes, and a file of HDF4 has less than 2 GiB", info->size);
   }
@@ -197,10 +209,7 @@ Result<Skeleton> Skeleton::Make(const Store& store, std::optional<MetadataTurn>&
   }
   constexpr uint64_t kTimes = 3;
   NDLFS_TRY(turn, MetadataTurn::Take(kTimes * made.bytes_));
-  made.memory_ = UniqueFd(::memfd_create("ndlfs-hdf4", MFD_CLOEXEC));
-  if (!made.memory_ || ::ftruncate(made.memory_.get(), static_cast<off_t>(info->size)) != 0) {
-    return model::IoError(errno, "memory for a file of HDF4");
-  }
+  NDLFS_TRY(made.memory_, MakeMemory(info->size));
   for (const Piece& piece : pieces) {
     NDLFS_RETURN_IF_ERROR(made.Copy(store, piece.offset, piece.bytes));
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "backends/base/unique_fd.h"
@@ -39,7 +40,8 @@ class Skeleton {
   const std::shared_ptr<const CompressedParts>& compressed() const { return compressed_; }
 
   const ValueInfo& info() const { return info_; }
-  uint64_t bytes() const { return bytes_; }  // that were copied
+  const std::string& name() const { return name_; }  // of the file, for people
+  uint64_t bytes() const { return bytes_; }          // that were copied
 
  private:
   Skeleton() = default;
@@ -48,6 +50,7 @@ class Skeleton {
   UniqueFd memory_;
   std::shared_ptr<const CompressedParts> compressed_;
   ValueInfo info_;
+  std::string name_;
   uint64_t bytes_ = 0;
 };
 

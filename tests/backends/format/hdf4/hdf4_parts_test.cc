@@ -4,14 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/format/hdf4/calibration.h"
 #include "backends/format/hdf4/messages.h"
+#include "backends/format/hdf4/node_builder.h"
 #include "backends/format/hdf4/place.h"
 #include "backends/format/hdf4/struct_metadata.h"
+#include "backends/store/cancellation.h"
 #include "model/attributes.h"
+#include "tests/support/result.h"
 
 namespace ndlfs::backends::hdf4 {
 namespace {
@@ -199,6 +204,108 @@ TEST(Hdf4MessagesTest, EveryCutAndEveryLieIsRefused) {
   EXPECT_FALSE(DecodeFileInfo(kinds).has_value());
   EXPECT_EQ(DecodeQuestion("").has_value(), false);
   EXPECT_EQ(DecodeQuestion(EncodeQuestion({})).has_value(), true);
+}
+
+ArrayInfo NumbersOf(const std::string& name, std::vector<uint64_t> shape) {
+  ArrayInfo array;
+  array.name = name;
+  array.number_type = 24;  // int32
+  array.shape = std::move(shape);
+  return array;
+}
+
+// `count` groups with one name, all with one array, and as many arrays with another one.
+FileInfo ManyOfOneName(size_t count) {
+  FileInfo info;
+  info.groups.resize(count);
+  for (GroupInfo& group : info.groups) {
+    group.name = "g";
+    group.arrays = {0};
+  }
+  for (size_t i = 0; i < count; ++i) info.arrays.push_back(NumbersOf("a", {2}));
+  return info;
+}
+
+TEST(Hdf4NodesTest, ThousandsOfOneName) {
+  constexpr size_t kCount = 40'000;
+  const auto objects = MakeObjects({}, ManyOfOneName(kCount), {}).value();
+  EXPECT_EQ(objects.nodes.size(), 2 * kCount + 1);
+  EXPECT_EQ(objects.links.size(), kCount - 1);
+  EXPECT_TRUE(objects.nodes.contains("/g"));
+  EXPECT_TRUE(objects.nodes.contains("/g/a"));
+  EXPECT_TRUE(objects.nodes.contains("/g_40000"));
+  EXPECT_TRUE(objects.nodes.contains("/a_39999"));
+}
+
+TEST(Hdf4NodesTest, NamesThatOthersHaveAlready) {
+  FileInfo info;
+  for (const char* name : {"a_2", "a", "a", "a_2", "a"}) {
+    info.arrays.push_back(NumbersOf(name, {2}));
+  }
+  const auto objects = MakeObjects({}, std::move(info), {}).value();
+  std::vector<std::string> paths;
+  for (const auto& [path, node] : objects.nodes) paths.push_back(path);
+  EXPECT_THAT(paths, ElementsAre("/", "/a", "/a_2", "/a_2_2", "/a_3", "/a_4"));
+}
+
+TEST(Hdf4NodesTest, RequestThatHasEndedStops) {
+  const auto request = std::make_shared<Cancellation>();
+  request->Cancel();
+  const CancellationScope scope(request);
+  EXPECT_THAT(MakeObjects({}, ManyOfOneName(2), {}),
+              test::IsError(model::ErrorCode::kCancelled, testing::_));
+}
+
+// A file with the grid CMG, which has an array with these extents in a group of its own.
+FileInfo FileWithGrid(std::vector<uint64_t> shape) {
+  FileInfo info;
+  AttributeInfo text;
+  text.name = "StructMetadata.0";
+  text.number_type = 4;  // letters
+  text.values = kGrid;
+  text.count = text.values.size();
+  info.attributes = {text};
+  info.groups.resize(2);
+  info.groups[0].name = "CMG";
+  info.groups[0].groups = {1};
+  info.groups[1].name = "Data Fields";
+  info.groups[1].arrays = {0};
+  info.arrays = {NumbersOf("a", std::move(shape))};
+  return info;
+}
+
+TEST(Hdf4NodesTest, ExtentsOfAGridThatItsArraysHave) {
+  const auto objects = MakeObjects({}, FileWithGrid({3, 360, 720}), {}).value();
+  EXPECT_TRUE(objects.nodes.contains("/CMG/XDim"));
+  EXPECT_TRUE(objects.nodes.contains("/CMG/YDim"));
+  EXPECT_THAT(objects.nodes.at("/CMG")->notes, IsEmpty());
+}
+
+TEST(Hdf4NodesTest, GridWhoseArrayAnotherGroupHasHadBefore) {
+  FileInfo info = FileWithGrid({360, 720});
+  info.groups.resize(3);
+  info.groups[2] = info.groups[0];
+  info.groups[2].groups = {1};
+  info.groups[0] = info.groups[1];
+  info.groups[0].name = "before";
+  const auto objects = MakeObjects({}, std::move(info), {}).value();
+  EXPECT_TRUE(objects.nodes.contains("/before/a"));
+  EXPECT_TRUE(objects.nodes.contains("/CMG/XDim"));
+}
+
+TEST(Hdf4NodesTest, ExtentsOfAGridThatNoArrayHas) {
+  auto objects = MakeObjects({}, FileWithGrid({360, 719}), {}).value();
+  EXPECT_FALSE(objects.nodes.contains("/CMG/XDim"));
+  EXPECT_TRUE(objects.nodes.contains("/CMG/YDim"));
+  EXPECT_THAT(objects.nodes.at("/CMG")->notes,
+              ElementsAre(testing::HasSubstr("no coordinates XDim: StructMetadata has 720")));
+  FileInfo huge = FileWithGrid({360, 720});
+  std::string& text = huge.attributes[0].values;
+  text.replace(text.find("XDim=720"), 8, "XDim=1234567890123");
+  huge.attributes[0].count = text.size();
+  objects = MakeObjects({}, std::move(huge), {}).value();
+  EXPECT_FALSE(objects.nodes.contains("/CMG/XDim"));
+  EXPECT_EQ(objects.nodes.at("/CMG")->notes.size(), 1U);
 }
 
 }  // namespace

@@ -5,16 +5,24 @@
 #include "backends/format/hdf4/hdf4.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "backends/base/unique_fd.h"
+#include "backends/format/hdf4/skeleton.h"
+#include "backends/store/caller.h"
+#include "backends/store/metadata_turn.h"
 #include "model/attributes.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/read_array.h"
@@ -53,6 +61,38 @@ std::string Big32(uint32_t value) {
     bytes += static_cast<char>(value >> shift & 0xff);
   return bytes;
 }
+
+size_t Big(std::string_view bytes) {
+  size_t value = 0;
+  for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
+  return value;
+}
+
+// Where the list of the file has its elements with this tag.
+std::vector<size_t> EntriesOf(std::string_view bytes, size_t tag) {
+  std::vector<size_t> entries;
+  for (size_t block = 4; block != 0; block = Big(bytes.substr(block + 2, 4))) {
+    const size_t count = Big(bytes.substr(block, 2));
+    for (size_t at = block + 6; at < block + 6 + count * 12; at += 12) {
+      if (Big(bytes.substr(at, 2)) == tag) entries.push_back(at);
+    }
+  }
+  return entries;
+}
+
+// Where the headers of special elements are, by their tag in htags.h and their kind.
+std::vector<size_t> HeadersOf(std::string_view bytes, size_t tag, size_t kind) {
+  constexpr size_t kSpecial = 0x4000;
+  std::vector<size_t> headers;
+  for (const size_t entry : EntriesOf(bytes, kSpecial | tag)) {
+    const size_t at = Big(bytes.substr(entry + 4, 4));
+    if (at < bytes.size() && Big(bytes.substr(at, 2)) == kind) headers.push_back(at);
+  }
+  return headers;
+}
+
+constexpr size_t kDataSet = 702, kChunk = 61, kRasterImage = 302;
+constexpr size_t kLinked = 1, kCompressed = 3;
 
 class Hdf4Test : public testing::Test {
  protected:
@@ -333,6 +373,155 @@ TEST_F(Hdf4Test, ProcessThatComesToNoEndIsNotAskedAgain) {
   EXPECT_THAT(Hdf4Format().Open(source_, "b.hdf", {}),
               IsError(ErrorCode::kCorrupt, HasSubstr("comes to no end")));
   EXPECT_THAT(TryOpen(Golden("types.hdf")), IsOk());
+}
+
+TEST_F(Hdf4Test, FileThatComesToNoEndIsNotMistakenForAnother) {
+  const auto other = test::MemorySource::Make();
+  source_->Put("c.hdf", Golden("types.hdf"));
+  other->Put("d.hdf", Golden("types.hdf"));
+  ASSERT_EQ(source_->OpenFile("c.hdf")->Stat("").value()->generation,
+            other->OpenFile("d.hdf")->Stat("").value()->generation);
+  UseHdf4Helper({"/bin/sh", "-c", "kill -XCPU $$"});
+  EXPECT_THAT(Hdf4Format().Open(source_, "c.hdf", {}), IsError(ErrorCode::kCorrupt, _));
+  UseHdf4Helper({NDLFS_EXECUTABLE, "--hdf4-helper"});
+  EXPECT_THAT(Hdf4Format().Open(other, "d.hdf", {}), IsOk());
+  EXPECT_THAT(Hdf4Format().Open(source_, "c.hdf", {}), IsError(ErrorCode::kCorrupt, _));
+  const CallerScope scope(FindCaller(12345, 12345, {}));
+  EXPECT_THAT(Hdf4Format().Open(source_, "c.hdf", {}), IsOk());
+}
+
+TEST_F(Hdf4Test, CopyOfAFileKeepsItsSize) {
+  source_->Put("a.hdf", Golden("types.hdf"));
+  std::optional<MetadataTurn> turn;
+  const auto skeleton = hdf4::Skeleton::Make(*source_->OpenFile("a.hdf"), turn).value();
+  const auto file = skeleton.OpenToRead().value();
+  // As the process could open it, if nothing else forbade it.
+  const std::string path = "/proc/self/fd/" + std::to_string(file.get());
+  const UniqueFd writable(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(writable);
+  const auto size = static_cast<off_t>(skeleton.info().size);
+  EXPECT_NE(::ftruncate(writable.get(), 0), 0);
+  EXPECT_NE(::ftruncate(writable.get(), size + 1), 0);
+  EXPECT_NE(::pwrite(writable.get(), "x", 1, size), 1);
+  EXPECT_EQ(::lseek(file.get(), 0, SEEK_END), size);
+}
+
+TEST_F(Hdf4Test, CodingThatNobodyKnowsIsNotShownAsElements) {
+  const std::string golden = Golden("chunks.hdf");
+  const auto headers = HeadersOf(golden, kDataSet, kCompressed);
+  ASSERT_EQ(headers.size(), 3U);  // of whole_deflate, whole_rle and whole_nbit
+  for (const char coding : {'\x9', '\xe', '\xc8'}) {
+    std::string bytes = golden;
+    for (const size_t at : headers) bytes[at + 13] = coding;
+    Open(bytes);
+    for (const char* path : {"/whole_deflate", "/whole_rle", "/whole_nbit"}) {
+      const auto node = Load(path);
+      EXPECT_TRUE(node->error || !Elements(path)) << path << ' ' << int{coding};
+    }
+    EXPECT_THAT(Elements("/after"), IsOkAnd(Counted<int32_t>(35, 3)));
+  }
+}
+
+TEST_F(Hdf4Test, ImageWithACodingThatNobodyKnows) {
+  std::string bytes = Golden("images.hdf");
+  const auto headers = HeadersOf(bytes, kRasterImage, kCompressed);
+  ASSERT_EQ(headers.size(), 1U);
+  bytes[headers[0] + 13] = '\xe';
+  Open(bytes);
+  EXPECT_TRUE(Load("/deflated")->error || !Elements("/deflated"));
+  EXPECT_THAT(Elements("/grey"), IsOkAnd(Counted<uint8_t>(12, 1)));
+}
+
+// The header of an element that is in the file `x`.
+std::string HeaderOfExternal(uint32_t length) {
+  return std::string("\0\2", 2) + Big32(length) + Big32(0) + Big32(1) + "x";
+}
+
+// The first element of this tag and kind is in another file.
+std::string WithExternal(std::string bytes, size_t tag, size_t kind) {
+  const size_t header = HeadersOf(bytes, tag, kind).at(0);
+  for (const size_t entry : EntriesOf(bytes, 0x4000 | tag)) {
+    if (Big(bytes.substr(entry + 4, 4)) != header) continue;
+    const std::string external = HeaderOfExternal(36);
+    bytes.replace(entry + 4, 8,
+                  Big32(static_cast<uint32_t>(bytes.size())) +
+                      Big32(static_cast<uint32_t>(external.size())));
+    return bytes + external;
+  }
+  return bytes;
+}
+
+TEST_F(Hdf4Test, ImageInAnotherFile) {
+  Open(WithExternal(Golden("images.hdf"), kRasterImage, kCompressed));
+  const auto node = Load("/deflated");
+  ASSERT_TRUE(node->error.has_value());
+  EXPECT_THAT(node->error->message(), HasSubstr("where its elements are"));
+  EXPECT_THAT(Elements("/grey"), IsOkAnd(Counted<uint8_t>(12, 1)));
+}
+
+TEST_F(Hdf4Test, SetInAnotherFile) {
+  const std::string golden = Golden("chunks.hdf");
+  Open(WithExternal(golden, kDataSet, kCompressed));
+  ASSERT_TRUE(Load("/whole_deflate")->error.has_value());
+  EXPECT_THAT(Load("/whole_deflate")->error->message(), HasSubstr("another file"));
+  EXPECT_THAT(Elements("/whole_rle"), IsOkAnd(Counted<int32_t>(35, 3)));
+  Open(WithExternal(golden, kDataSet, kLinked));
+  ASSERT_TRUE(Load("/grows")->error.has_value());
+  EXPECT_THAT(Load("/grows")->error->message(), HasSubstr("another file"));
+}
+
+TEST_F(Hdf4Test, ChunksThatAreNotEncodedAsTheirArray) {
+  const std::string golden = Golden("chunks.hdf");
+  const auto headers = HeadersOf(golden, kChunk, kCompressed);
+  ASSERT_GE(headers.size(), 9U);
+  constexpr size_t kModel = 11, kCoding = 13;
+  for (const size_t at : {kModel, kCoding}) {
+    for (const char number : {'\1', '\5', '\xc8'}) {
+      std::string bytes = golden;
+      bytes[headers[0] + at] = number;
+      Open(bytes);
+      EXPECT_THAT(Elements("/deflate"),
+                  IsError(ErrorCode::kUnsupported, HasSubstr("array with coding 4")));
+      EXPECT_THAT(Elements("/plain"), IsOkAnd(Counted<int32_t>(35, 3)));
+    }
+  }
+}
+
+TEST_F(Hdf4Test, ArrayWithoutCodingThatHasEncodedChunks) {
+  std::string bytes = Golden("chunks.hdf");
+  // The header of a set in chunks has the coding of all of them.
+  const auto headers = HeadersOf(bytes, kDataSet, 5);
+  ASSERT_GE(headers.size(), 2U);
+  ASSERT_EQ(bytes[headers[1] + 76], '\4');
+  bytes[headers[1] + 76] = '\0';
+  Open(bytes);
+  EXPECT_TRUE(Load("/deflate")->error || !Elements("/deflate"));
+}
+
+TEST_F(Hdf4Test, ChunkWithAnotherCodingInAFileWithPiecesOfChunks) {
+  std::string bytes = Golden("rewritten.hdf");
+  const auto headers = HeadersOf(bytes, kChunk, kCompressed);
+  ASSERT_FALSE(headers.empty());
+  for (const size_t at : headers) bytes[at + 13] = '\0';
+  Open(bytes);
+  EXPECT_THAT(Load("/deflate")->error->message(), HasSubstr("array with coding 4"));
+  EXPECT_THAT(Load("/other")->error->message(), HasSubstr("array with coding 4"));
+}
+
+TEST_F(Hdf4Test, ChunkWithFarTooManyEncodedBytes) {
+  std::string bytes = Golden("chunks.hdf");
+  const size_t header = HeadersOf(bytes, kDataSet, kCompressed).at(1);  // of whole_rle
+  const std::string reference = bytes.substr(header + 8, 2);
+  constexpr size_t kCompressedBytes = 40;
+  for (const size_t entry : EntriesOf(bytes, kCompressedBytes)) {
+    if (bytes.substr(entry + 2, 2) == reference) bytes.replace(entry + 8, 4, Big32(2 << 20));
+  }
+  bytes.append(size_t{2} << 20, '\0');
+  Open(bytes);
+  EXPECT_THAT(
+      Elements("/whole_rle"),
+      IsError(ErrorCode::kCorrupt, HasSubstr("2097152 encoded bytes for a chunk of 140")));
+  EXPECT_THAT(Elements("/whole_nbit"), IsOkAnd(Counted<int32_t>(35, 3)));
 }
 
 }  // namespace
