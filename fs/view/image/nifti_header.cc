@@ -34,7 +34,7 @@ constexpr std::array kFirstRuns = {
 constexpr std::array kSecondRuns = {
     NiftiRun{0, 4, 1},     // sizeof_hdr
     NiftiRun{12, 2, 2},    // datatype, bitpix
-    NiftiRun{16, 8, 30},   // dim ... slice_end
+    NiftiRun{16, 8, 28},   // dim ... slice_end
     NiftiRun{344, 4, 2},   // qform_code, sform_code
     NiftiRun{352, 8, 18},  // quatern_b ... srow_z
     NiftiRun{496, 4, 3},   // slice_code, xyzt_units, intent_code
