@@ -216,7 +216,10 @@ SpaceUnits UnitsOfSpace(const Geometry& geometry, const Dimensions& dimensions) 
   SpaceUnits units;
   for (size_t n = 0; n < std::min<size_t>(3, dimensions.axes.size()); ++n) {
     if (!dimensions.axes[n]) continue;
-    const NiftiUnit unit = UnitOfSpace(geometry.axes[*dimensions.axes[n]].units);
+    const Axis& axis = geometry.axes[*dimensions.axes[n]];
+    // Of channels, there is nothing that a unit could belong to.
+    if (axis.units.empty() && !axis.coordinates && !axis.known) continue;
+    const NiftiUnit unit = UnitOfSpace(axis.units);
     if (unit.code == 0 || (units.code != 0 && units.code != unit.code)) return {};
     units.code = unit.code;
     units.factors[n] = unit.factor;
