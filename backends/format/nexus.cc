@@ -103,17 +103,35 @@ std::vector<std::string> SomeNames(const NexusChildren& children) {
   return *std::move(names);
 }
 
-// The names of a signal's dimensions: one for each, or those whose place NAME_indices says.
-std::vector<std::string> PlaceAxes(const Node& group, std::vector<std::string> axes,
+// The dimension of the signal that `axis` names, the one at `at` of `axes`; nullopt if nothing
+// says which. Where NAME_indices lists several, it must list that place, too. `is_contrary`:
+// the attributes contradict each other.
+std::optional<size_t> PlaceOf(const Node& group, const std::string& axis,
+                              std::optional<size_t> at, size_t rank, bool& is_contrary) {
+  const auto& attributes = group.attributes();
+  if (model::FindAttribute(attributes, axis + "_indices") == nullptr) return at;
+  const auto indices = IndicesOf(group, axis, rank);
+  if (indices && indices->size() == 1) return indices->front();
+  const bool is_listed = indices && at && std::ranges::find(*indices, *at) != indices->end();
+  is_contrary = is_contrary || !indices || (at && !is_listed);
+  return is_listed ? at : std::nullopt;
+}
+
+// The names of a signal's dimensions: at the places that NAME_indices says, else one for each.
+// None if that contradicts itself.
+std::vector<std::string> PlaceAxes(const Node& group, const std::vector<std::string>& axes,
                                    size_t rank) {
-  if (axes.size() == rank) return axes;
   std::vector<std::string> placed(rank);
-  for (std::string& axis : axes) {
-    const auto indices = axis.empty() ? std::nullopt : IndicesOf(group, axis, rank);
-    if (indices && indices->size() == 1 && placed[indices->front()].empty()) {
-      placed[indices->front()] = std::move(axis);
-    }
+  bool is_contrary = false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].empty()) continue;
+    const auto at = axes.size() == rank ? std::optional(i) : std::nullopt;
+    const auto place = PlaceOf(group, axes[i], at, rank, is_contrary);
+    if (!place) continue;
+    is_contrary = is_contrary || !placed[*place].empty();
+    placed[*place] = axes[i];
   }
+  if (is_contrary) placed.assign(rank, "");
   return placed;
 }
 
@@ -199,11 +217,13 @@ std::optional<NexusPlot> FindNexusPlot(const Node& group, const NexusChildren& c
     if (axes.empty()) axes = AxesOf(node->attributes());
     plot.emplace();
     plot->signal = signals[0];
-    plot->axes = PlaceAxes(group, std::move(axes), RankOf(node));
+    plot->axes = PlaceAxes(group, axes, RankOf(node));
   } else if (NexusClassOf(group) == "NXdata") {
     plot = PlotByArrays(children);
   }
   if (!plot) return std::nullopt;
+  // A signal of several dimensions has no coordinates of one of them.
+  if (plot->axes.size() > 1) std::ranges::replace(plot->axes, plot->signal, std::string());
   AddCompanions(group, children, *plot);
   AddAlong(group, *plot);
   return plot;
