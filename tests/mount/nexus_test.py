@@ -163,10 +163,11 @@ class NexusTest(harness.SourceTestCase):
             last["c"], last["t"] = COUNTS, h5py.SoftLink("/entry/signal/y")
         mounted = self.mount(self.source)
         np.testing.assert_array_equal(np.load(mounted.join("a.nxs/entry/plot/c/data[t=20].npy")), COUNTS[1])
-        with netCDF4.Dataset(mounted.join("a.nxs/entry/plot/data.nc")) as data:
-            self.assertEqual((data["c"].dimensions[0], data["t"].dimensions), ("t", ("t",)))
-            np.testing.assert_array_equal(data["t"], ANGLE)
-            np.testing.assert_array_equal(data["c"], COUNTS)
+        for name in "data.nc", "data.h5":
+            with netCDF4.Dataset(mounted.join("a.nxs/entry/plot", name)) as data:
+                self.assertEqual((data["c"].dimensions[0], data["t"].dimensions), ("t", ("t",)), name)
+                np.testing.assert_array_equal(data["t"], ANGLE)
+                np.testing.assert_array_equal(data["c"], COUNTS)
         with netCDF4.Dataset(mounted.join("a.nxs/entry/signal/data.nc")) as data:
             self.assertEqual(data["y"].dimensions, ("x",))
         with netCDF4.Dataset(mounted.join("a.nxs/entry/last/data.nc")) as data:
