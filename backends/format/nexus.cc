@@ -103,17 +103,35 @@ std::vector<std::string> SomeNames(const NexusChildren& children) {
   return *std::move(names);
 }
 
-// The names of a signal's dimensions: one for each, or those whose place NAME_indices says.
-std::vector<std::string> PlaceAxes(const Node& group, std::vector<std::string> axes,
+// The dimension of the signal that `axis` names, the one at `at` of `axes`; nullopt if nothing
+// says which. Where NAME_indices lists several, it must list that place, too. `is_contrary`:
+// the attributes contradict each other.
+std::optional<size_t> PlaceOf(const Node& group, const std::string& axis,
+                              std::optional<size_t> at, size_t rank, bool& is_contrary) {
+  const auto& attributes = group.attributes();
+  if (model::FindAttribute(attributes, axis + "_indices") == nullptr) return at;
+  const auto indices = IndicesOf(group, axis, rank);
+  if (indices && indices->size() == 1) return indices->front();
+  const bool is_listed = indices && at && std::ranges::find(*indices, *at) != indices->end();
+  is_contrary = is_contrary || !indices || (at && !is_listed);
+  return is_listed ? at : std::nullopt;
+}
+
+// The names of a signal's dimensions: at the places that NAME_indices says, else one for each.
+// None if that contradicts itself.
+std::vector<std::string> PlaceAxes(const Node& group, const std::vector<std::string>& axes,
                                    size_t rank) {
-  if (axes.size() == rank) return axes;
   std::vector<std::string> placed(rank);
-  for (std::string& axis : axes) {
-    const auto indices = axis.empty() ? std::nullopt : IndicesOf(group, axis, rank);
-    if (indices && indices->size() == 1 && placed[indices->front()].empty()) {
-      placed[indices->front()] = std::move(axis);
-    }
+  bool is_contrary = false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].empty()) continue;
+    const auto at = axes.size() == rank ? std::optional(i) : std::nullopt;
+    const auto place = PlaceOf(group, axes[i], at, rank, is_contrary);
+    if (!place) continue;
+    is_contrary = is_contrary || !placed[*place].empty();
+    placed[*place] = axes[i];
   }
+  if (is_contrary) placed.assign(rank, "");
   return placed;
 }
 
@@ -199,11 +217,13 @@ std::optional<NexusPlot> FindNexusPlot(const Node& group, const NexusChildren& c
     if (axes.empty()) axes = AxesOf(node->attributes());
     plot.emplace();
     plot->signal = signals[0];
-    plot->axes = PlaceAxes(group, std::move(axes), RankOf(node));
+    plot->axes = PlaceAxes(group, axes, RankOf(node));
   } else if (NexusClassOf(group) == "NXdata") {
     plot = PlotByArrays(children);
   }
   if (!plot) return std::nullopt;
+  // A signal of several dimensions has no coordinates of one of them.
+  if (plot->axes.size() > 1) std::ranges::replace(plot->axes, plot->signal, std::string());
   AddCompanions(group, children, *plot);
   AddAlong(group, *plot);
   return plot;
@@ -249,20 +269,8 @@ class NexusSearch {
   explicit NexusSearch(const Hierarchy& hierarchy) : hierarchy_(hierarchy) {}
 
   NexusIndex Run() && {
-    const auto root = Visit("/");
-    if (root == nullptr) return std::move(index_);
-    for (const std::string& entry : Groups("/")) {
-      const NodePtr node = Visit(entry);
-      if (node == nullptr) continue;
-      if (NexusClassOf(*node) == "NXdata") {
-        AddPlot(entry, *node);
-        continue;
-      }
-      for (const std::string& data : Groups(entry)) {
-        const NodePtr inner = Visit(data);
-        if (inner != nullptr) AddPlot(data, *inner);
-      }
-    }
+    VisitPlots();
+    CheckLinkedAxes();
     return std::move(index_);
   }
 
@@ -280,6 +288,49 @@ class NexusSearch {
   }
 
  private:
+  void VisitPlots() {
+    const auto root = Visit("/");
+    if (root == nullptr) return;
+    for (const std::string& entry : Groups("/")) {
+      const NodePtr node = Visit(entry);
+      if (node == nullptr) continue;
+      if (NexusClassOf(*node) == "NXdata") {
+        AddPlot(entry, *node);
+        continue;
+      }
+      for (const std::string& data : Groups(entry)) {
+        const NodePtr inner = Visit(data);
+        if (inner != nullptr) AddPlot(data, *inner);
+      }
+    }
+  }
+
+  // An axis that a plot has by a link of another name is a coordinate where it lies, unless a
+  // plot says something else about it.
+  void CheckLinkedAxes() {
+    for (const std::string& axis : linked_axes_) {
+      index_.arrays.emplace(
+          axis, NexusDimensions{{std::string(model::BaseName(axis))}, {std::string()}});
+    }
+    for (auto& [path, dimensions] : index_.arrays) {
+      for (size_t d = 0; d < dimensions.names.size(); ++d) {
+        std::string& axis = dimensions.coordinates[d];
+        if (!axis.empty() && model::BaseName(axis) != dimensions.names[d] && !IsAxis(axis)) {
+          axis.clear();
+        }
+      }
+    }
+  }
+  bool IsAxis(const std::string& path) const {
+    const NodePtr node = Load(path);
+    if (node == nullptr) return false;
+    if (std::holds_alternative<model::DimCoord>(node->entity)) return true;
+    const auto found = index_.arrays.find(path);
+    return IsArray(node) && node->array().dimension_names.empty() &&
+           found != index_.arrays.end() &&
+           IsDimCoordName(node->array().name, found->second.names);
+  }
+
   NodePtr Load(const std::string& path) const {
     const std::string at = Resolve(hierarchy_, path);
     auto node = at.empty() ? nullptr : hierarchy_.Load(at).value_or(nullptr);
@@ -334,6 +385,11 @@ class NexusSearch {
     Add(model::JoinPath(path, plot->signal), whole);
     for (const std::string& name : plot->companions) Add(model::JoinPath(path, name), whole);
     for (const NexusPlot::Along& along : plot->along) {
+      if (along.dimensions.size() == 1 && IsLinked(path, along.name) &&
+          plot->axes[along.dimensions[0]] == along.name) {
+        AddLinkedAxis(whole.coordinates[along.dimensions[0]]);
+        continue;
+      }
       NexusDimensions part;
       for (const size_t d : along.dimensions) {
         part.names.push_back(whole.names[d]);
@@ -363,8 +419,19 @@ class NexusSearch {
     index_.arrays.emplace(at, dimensions);
   }
 
+  // Whether a child of a plot is a link to an array of another name.
+  bool IsLinked(const std::string& plot, const std::string& name) const {
+    const std::string at = Resolve(hierarchy_, model::JoinPath(plot, name));
+    return !at.empty() && model::BaseName(at) != name;
+  }
+  void AddLinkedAxis(const std::string& path) {
+    const NodePtr node = Load(path);
+    if (IsArray(node) && RankOf(node) == 1) linked_axes_.push_back(path);
+  }
+
   const Hierarchy& hierarchy_;
   NexusIndex index_;
+  std::vector<std::string> linked_axes_;  // paths where they lie
 };
 
 class NexusHierarchy : public Hierarchy {
@@ -479,10 +546,7 @@ class NexusHierarchy : public Hierarchy {
     }
     for (size_t d = 0; d < array.shape.size(); ++d) {
       const std::string& coordinate = dimensions.coordinates[d];
-      if (coordinate.empty() || coordinate == path ||
-          model::BaseName(coordinate) != dimensions.names[d]) {
-        continue;
-      }
+      if (coordinate.empty() || coordinate == path) continue;
       const auto axis = hierarchy_->Load(coordinate);
       const bool fits = axis && IsArray(*axis) && RankOf(*axis) == 1 &&
                         (*axis)->array().shape[0].size == array.shape[d].size;

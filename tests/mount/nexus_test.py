@@ -127,6 +127,63 @@ class NexusTest(harness.SourceTestCase):
             harness.read(mounted.join("a.nxs", group), "index.html")
         self.assertEqual(harness.read(mounted.join("a.nxs/entry/scalar/x"), "data.txt").strip(), b"5")
 
+    def test_indices_say_where_axes_are(self):
+        square = np.arange(9.0).reshape(3, 3)
+        with self.create("a.nxs") as file:
+            entry = self.group(file, "entry", "NXentry")
+            plots = {"turned": {"a_indices": 1, "b_indices": 0}, "twice": {"a_indices": 0, "b_indices": 0}, "beyond": {"a_indices": 2},
+                     "one": {"a_indices": 1}, "both": {"a_indices": [0, 1], "b_indices": [0, 1]}}
+            for name, indices in plots.items():
+                plot = self.group(entry, name, "NXdata", signal="c", axes=["a", "b"], **indices)
+                plot["c"], plot["a"], plot["b"] = square, np.array([1.0, 2, 3]), np.array([7.0, 8, 9])
+        mounted = self.mount(self.source)
+        dims = {"turned": ("b", "a"), "both": ("a", "b")}
+        for name in plots:
+            with netCDF4.Dataset(mounted.join("a.nxs/entry", name, "data.nc")) as data:
+                if name in dims:
+                    self.assertEqual(data["c"].dimensions, dims[name], name)
+                else:
+                    self.assertFalse({"a", "b"} & set(data["c"].dimensions), name)
+        np.testing.assert_array_equal(np.load(mounted.join("a.nxs/entry/turned/c/data[a=2].npy")), square[:, 1])
+        np.testing.assert_array_equal(np.load(mounted.join("a.nxs/entry/turned/c/data[b=8].npy")), square[1])
+        for name in "twice", "beyond", "one":
+            self.assertFalse(os.path.exists(mounted.join("a.nxs/entry", name, "c/data[a=2].npy")), name)
+
+    def test_axis_may_be_a_link_of_another_name(self):
+        with self.create("a.nxs") as file:
+            entry = self.group(file, "entry", "NXentry")
+            detector = self.group(entry, "detector", "NXdetector")
+            detector["y"] = ANGLE
+            plot = self.group(entry, "plot", "NXdata", signal="c", axes=["t", "."])
+            plot["c"], plot["t"] = COUNTS, h5py.SoftLink("/entry/detector/y")
+            # What it leads to is along an axis of its own.
+            other = self.group(entry, "signal", "NXdata", signal="y", axes=["x"])
+            other["y"], other["x"] = ANGLE, np.arange(3.0)
+            last = self.group(entry, "last", "NXdata", signal="c", axes=["t", "."])
+            last["c"], last["t"] = COUNTS, h5py.SoftLink("/entry/signal/y")
+        mounted = self.mount(self.source)
+        np.testing.assert_array_equal(np.load(mounted.join("a.nxs/entry/plot/c/data[t=20].npy")), COUNTS[1])
+        for name in "data.nc", "data.h5":
+            with netCDF4.Dataset(mounted.join("a.nxs/entry/plot", name)) as data:
+                self.assertEqual((data["c"].dimensions[0], data["t"].dimensions), ("t", ("t",)), name)
+                np.testing.assert_array_equal(data["t"], ANGLE)
+                np.testing.assert_array_equal(data["c"], COUNTS)
+        with netCDF4.Dataset(mounted.join("a.nxs/entry/signal/data.nc")) as data:
+            self.assertEqual(data["y"].dimensions, ("x",))
+        with netCDF4.Dataset(mounted.join("a.nxs/entry/last/data.nc")) as data:
+            self.assertEqual(data["c"].dimensions[0], "t")
+            self.assertNotIn("t", data.variables)
+
+    def test_signal_names_no_dimension_of_itself(self):
+        with self.create("a.nxs") as file:
+            entry = self.group(file, "entry", "NXentry")
+            plot = self.group(entry, "plot", "NXdata", signal="c", axes=["c", "energy"])
+            plot["c"], plot["energy"] = COUNTS, ENERGY
+        with netCDF4.Dataset(self.mount(self.source).join("a.nxs/entry/plot/data.nc")) as data:
+            self.assertNotEqual(data["c"].dimensions[0], "c")
+            self.assertEqual(data["c"].dimensions[1], "energy")
+            np.testing.assert_array_equal(data["c"], COUNTS)
+
     def test_zarr_has_the_same_rules(self):
         store = os.path.join(self.source, "a.zarr")
         for path, attributes in (("", {"NX_class": "NXroot", "default": "entry"}), ("entry", {"NX_class": "NXentry", "default": "data"}),

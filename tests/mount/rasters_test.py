@@ -258,18 +258,65 @@ class ImagesTest(harness.SourceTestCase):
         first = self.full_header(values)
         swapped = self.full_header(values, endianness=">")
         second = self.full_header(values, nibabel.Nifti2Header)
-        for name, header in ("first", first), ("swapped", swapped), ("second", second):
+        swapped2 = self.full_header(values, nibabel.Nifti2Header, endianness=">")
+        for name, header in ("first", first), ("swapped", swapped), ("second", second), ("swapped2", swapped2):
             store = self.write_nifti_zarr(name + ".zarr", values)
             write_array(os.path.join(store, "nifti"), np.frombuffer(header.binaryblock, "u1"), ["byte"])
         draft = base64.b64encode(first.binaryblock).decode()
         self.write_nifti_zarr("draft.zarr", values, nifti={"base64": draft})
         mounted = self.mount(self.source)
-        for name, header in ("first", first), ("swapped", swapped), ("second", second), ("draft", first):
+        for name, header in ("first", first), ("swapped", swapped), ("second", second), ("swapped2", swapped2), ("draft", first):
             self.check_header(mounted.join(name + ".zarr/0/data.nii"), header, values)
-        part = nibabel.load(mounted.join("first.zarr/0/data[1:3].nii"))
-        np.testing.assert_array_equal(np.asanyarray(part.dataobj), values[1:3].T * 0.5 - 3)
-        self.assertEqual((part.header["descrip"], part.header["intent_name"]), (b"a scan", b"waves"))
-        self.assertEqual(part.affine[2, 3], 4)
+            part = nibabel.load(mounted.join(name + ".zarr/0/data[1:3].nii"))
+            np.testing.assert_array_equal(np.asanyarray(part.dataobj), values[1:3].T * 0.5 - 3, name)
+            self.assertEqual((part.header["descrip"], part.header["intent_name"], part.header["intent_code"], part.header["cal_max"]),
+                             (b"a scan", b"waves", 1001, 90), name)
+            self.assertEqual(part.affine[2, 3], 4)
+
+    def test_scale_that_does_not_fit_the_header_of_a_part_is_an_error(self):
+        values = np.arange(24, dtype="<i2").reshape(2, 3, 4)
+        header = self.full_header(values, nibabel.Nifti2Header)
+        header["scl_slope"] = 1e-60
+        store = self.write_nifti_zarr("a.zarr", values)
+        write_array(os.path.join(store, "nifti"), np.frombuffer(header.binaryblock, "u1"), ["byte"])
+        mounted = self.mount(self.source)
+        self.assertEqual(nibabel.load(mounted.join("a.zarr/0/data.nii")).dataobj.slope, 1e-60)
+        with self.assertRaises(OSError), open(mounted.join("a.zarr/0/data[1].nii"), "rb") as file:
+            file.read()
+
+    def test_values_are_not_scaled_again(self):
+        """Neither those that the array's own attributes scale, nor those that only the header of the store would scale."""
+        for name, values, packing in (("own", np.arange(1.0, 25).reshape(2, 3, 4), {"scale_factor": 2.0, "add_offset": 10.0}),
+                                      ("header", np.arange(1, 25, dtype="<i2").reshape(2, 3, 4), {})):
+            store = self.write_nifti_zarr(name + ".zarr", values)
+            header = self.full_header(values)
+            write_array(os.path.join(store, "nifti"), np.frombuffer(header.binaryblock, "u1"), ["byte"])
+            write_json(os.path.join(store, "0", ".zattrs"), {"_ARRAY_DIMENSIONS": list("zyx"), **packing})
+        mounted = self.mount(self.source)
+        for name in "own", "header":
+            for part in "values", "values[1]":
+                image = nibabel.load(mounted.join(name + ".zarr/0", part + ".nii"))
+                expected = np.load(mounted.join(name + ".zarr/0", part + ".npy"))
+                np.testing.assert_array_equal(np.asanyarray(image.dataobj), expected.T, f"{name} {part}")
+                self.assertEqual((image.header["descrip"], image.header["cal_max"]), (b"a scan", 0))
+        np.testing.assert_array_equal(np.load(mounted.join("own.zarr/0/values.npy")).ravel()[:2], [12, 14])
+
+    def test_header_with_times_and_channels_in_another_order_is_not_kept_whole(self):
+        values = np.arange(2 * 2 * 2 * 3 * 4, dtype="<i2").reshape(2, 2, 2, 3, 4)
+        header = self.full_header(values)
+        header["pixdim"][4] = 5  # of times
+        store = self.write_nifti_zarr("a.zarr", values)
+        write_array(os.path.join(store, "nifti"), np.frombuffer(header.binaryblock, "u1"), ["byte"])
+        one = self.write_nifti_zarr("one.zarr", values[:, :1])
+        short = self.full_header(values[:, 0])
+        short["pixdim"][4] = 5
+        write_array(os.path.join(one, "nifti"), np.frombuffer(short.binaryblock, "u1"), ["byte"])
+        mounted = self.mount(self.source)
+        image = nibabel.load(mounted.join("a.zarr/0/data.nii"))
+        self.assertEqual(image.header["pixdim"][4], 1)  # channels
+        np.testing.assert_array_equal(np.asanyarray(image.dataobj), values.T * 0.5 - 3)
+        np.testing.assert_array_equal(image.affine, np.diag([2, 3, 4, 1]))
+        self.assertEqual(nibabel.load(mounted.join("one.zarr/0/data.nii")).header["pixdim"][4], 5)
 
     def test_extensions_of_nifti_zarr_are_kept(self):
         values = np.arange(24, dtype="<i2").reshape(2, 3, 4)
@@ -300,6 +347,16 @@ class ImagesTest(harness.SourceTestCase):
             slope = 0.5 if name == "shape" else 1
             np.testing.assert_array_equal(np.asanyarray(image.dataobj), values.T * slope - (3 if name == "shape" else 0))
             np.testing.assert_array_equal(np.diag(image.affine), [1, 1, 1, 1] if name == "none" else [2, 3, 4, 1])
+
+    def test_channels_do_not_hide_the_unit_of_pixels(self):
+        store = os.path.join(self.source, "flat.zarr")
+        write_json(os.path.join(store, ".zgroup"), {"zarr_format": 2})
+        axes = [{"name": "c", "type": "channel"}, *({"name": name, "type": "space", "unit": "micrometer"} for name in "yx")]
+        datasets = [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [1, 0.5, 0.5]}]}]
+        write_json(os.path.join(store, ".zattrs"), {"multiscales": [{"version": "0.4", "axes": axes, "datasets": datasets}]})
+        write_array(os.path.join(store, "0"), np.arange(24, dtype="<u2").reshape(2, 3, 4), list("cyx"))
+        header = nibabel.load(self.mount(self.source).join("flat.zarr/0/data.nii")).header
+        self.assertEqual((header.get_xyzt_units()[0], *header["pixdim"][1:3]), ("micron", 0.5, 0.5))
 
     def test_pixels_of_ome_have_a_size_in_every_header(self):
         store = os.path.join(self.source, "cells04.ome.zarr")

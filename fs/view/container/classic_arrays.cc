@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "fs/view/base/array_part.h"
 #include "fs/view/container/group_children.h"
 #include "model/path_name.h"
 
@@ -89,7 +90,7 @@ Result<void> VisitOuterCoordinates(const NamedCoordinates& named, const ArrayTak
     if (!found && found.error().is_of_system()) return model::Propagate(found.error());
     if (!found || !*found) continue;
     const auto node = (*found)->node;
-    take({path, node, **std::move(found)});
+    take({path, node, **std::move(found), DimensionName(array, dimension)});
   }
   return {};
 }

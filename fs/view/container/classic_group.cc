@@ -652,10 +652,12 @@ class Builder {
     if (d < array.dimensions.size() && !array.dimensions[d].dimcoord.empty()) {
       const auto known = coordinate_names_.find(array.dimensions[d].dimcoord);
       if (known != coordinate_names_.end()) return known->second;
-      return std::string(model::BaseName(array.dimensions[d].dimcoord));
     }
     if (d < array.dimension_names.size() && !array.dimension_names[d].empty()) {
       return array.dimension_names[d];
+    }
+    if (d < array.dimensions.size() && !array.dimensions[d].dimcoord.empty()) {
+      return std::string(model::BaseName(array.dimensions[d].dimcoord));
     }
     return fmt::format("{}_dim{}", model::BaseName(array.path), d);
   }
@@ -740,7 +742,8 @@ ContentBuilder::~ContentBuilder() = default;
 
 void ContentBuilder::Add(const GroupArray& array) {
   Noted noted = {.path = array.path,
-                 .name = names_->Take(model::BaseName(array.path)),
+                 .name = names_->Take(array.name.empty() ? model::BaseName(array.path)
+                                                         : std::string_view(array.name)),
                  .is_coordinate = std::holds_alternative<model::DimCoord>(array.node->entity)};
   noted.left_out = NoteInput(array, noted);
   if (noted.left_out.empty()) {

@@ -22,6 +22,7 @@ struct GroupArray {
   std::string path = {};                            // NDL path name
   std::shared_ptr<const backends::Node> node = {};  // an array
   std::optional<ArrayInput> input = {};             // without it the array is left out
+  std::string name = {};                            // if it is not the last of the path
 };
 
 // Integers of 64 bits that could be stored as doubles.

@@ -297,18 +297,19 @@ class Builder {
         const auto found = FindCoordinate(*arrays_[i].input, d);
         if (!found && IsTransient(found.error())) return model::Propagate(found.error());
         if (!found || !*found) continue;
-        AddArray(0, path, std::string(model::BaseName(path)),
+        AddArray(0, path, std::string(DimensionName(arrays_[i], d)),
                  {(*found)->node, **found, nullptr});
       }
     }
     return {};
   }
 
+  // The array's own word counts: a link to the coordinates may have another name than they.
   static std::string_view DimensionName(const FoundArray& array, size_t d) {
-    if (d < array.dimensions.size() && !array.dimensions[d].dimcoord.empty()) {
-      return model::BaseName(array.dimensions[d].dimcoord);
+    if (d < array.dimension_names.size() && !array.dimension_names[d].empty()) {
+      return array.dimension_names[d];
     }
-    if (d < array.dimension_names.size()) return array.dimension_names[d];
+    if (d < array.dimensions.size()) return model::BaseName(array.dimensions[d].dimcoord);
     return {};
   }
 

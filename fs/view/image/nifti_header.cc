@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <span>
+#include <utility>
 
 namespace ndlfs::fs {
 namespace {
+
+using model::Result;
 
 constexpr size_t kMostNiftiDimensions = 7;
 
@@ -34,29 +38,18 @@ constexpr std::array kFirstRuns = {
 constexpr std::array kSecondRuns = {
     NiftiRun{0, 4, 1},     // sizeof_hdr
     NiftiRun{12, 2, 2},    // datatype, bitpix
-    NiftiRun{16, 8, 30},   // dim ... slice_end
+    NiftiRun{16, 8, 28},   // dim ... slice_end
     NiftiRun{344, 4, 2},   // qform_code, sform_code
     NiftiRun{352, 8, 18},  // quatern_b ... srow_z
     NiftiRun{496, 4, 3},   // slice_code, xyzt_units, intent_code
 };
 
-// Fields that do not tell where elements are, or which there are.
-struct NiftiField {
-  size_t offset, size;
+// Places of the fields that do not tell where elements are, or which there are.
+struct NiftiMeaning {
+  size_t intent_p1, intent_code, intent_name, scl_slope, cal_max, descrip, aux_file;
 };
-constexpr std::array kFirstMeaning = {
-    NiftiField{56, 14},    // intent_p1 ... intent_code
-    NiftiField{112, 8},    // scl_slope, scl_inter
-    NiftiField{124, 8},    // cal_max, cal_min
-    NiftiField{148, 104},  // descrip, aux_file
-    NiftiField{328, 16},   // intent_name
-};
-constexpr std::array kSecondMeaning = {
-    NiftiField{80, 24},    // intent_p1 ...
-    NiftiField{176, 32},   // scl_slope, scl_inter, cal_max, cal_min
-    NiftiField{240, 104},  // descrip, aux_file
-    NiftiField{504, 20},   // intent_code, intent_name
-};
+constexpr NiftiMeaning kFirstMeaning = {56, 68, 328, 112, 124, 148, 228};
+constexpr NiftiMeaning kSecondMeaning = {80, 504, 508, 176, 192, 240, 320};
 
 template <typename T>
 T NiftiNumber(std::string_view bytes, size_t at) {
@@ -153,14 +146,86 @@ std::optional<std::string> WholeNiftiHeader(const KeptNiftiHeader& kept, int16_t
   return header;
 }
 
-void CopyNiftiMeaning(const KeptNiftiHeader& kept, int16_t code, bool is_second,
-                      std::string& header) {
-  if (kept.is_second != is_second || kept.code != code) return;
-  const std::span<const NiftiField> fields =
-      is_second ? std::span<const NiftiField>(kSecondMeaning) : kFirstMeaning;
-  for (const NiftiField& field : fields) {
-    std::memcpy(header.data() + field.offset, kept.bytes.data() + field.offset, field.size);
+namespace {
+
+// A header and its version.
+struct NiftiSource {
+  std::string_view bytes;
+  bool is_second;
+  double Real(size_t at, size_t i) const {
+    return is_second ? NiftiNumber<double>(bytes, at + 8 * i)
+                     : double{NiftiNumber<float>(bytes, at + 4 * i)};
   }
+};
+struct NiftiTarget {
+  std::string& bytes;
+  bool is_second;
+  void PutReal(size_t at, size_t i, double value) {
+    if (is_second) {
+      PutNiftiNumber(at + 8 * i, value, bytes);
+    } else {
+      PutNiftiNumber(at + 4 * i, static_cast<float>(value), bytes);
+    }
+  }
+};
+
+// A scale that is lost in 32 bits would be another one.
+Result<void> CheckSingle(std::string_view name, double value, bool may_vanish) {
+  const auto single = static_cast<float>(value);
+  const bool is_lost = std::isfinite(value) && value != 0 && !std::isnormal(single);
+  if (!is_lost || (may_vanish && std::isfinite(single))) return {};
+  return model::Unsupported("{} {} of a header of NIfTI-2 does not fit into one of NIfTI-1",
+                            name, value);
+}
+
+Result<void> CopyScale(const NiftiSource& from, const NiftiMeaning& source,
+                       const NiftiMeaning& target, NiftiTarget& to) {
+  const double slope = from.Real(source.scl_slope, 0);
+  const double intercept = from.Real(source.scl_slope, 1);
+  if (!to.is_second) {
+    NDLFS_RETURN_IF_ERROR(CheckSingle("scl_slope", slope, false));
+    NDLFS_RETURN_IF_ERROR(CheckSingle("scl_inter", intercept, true));
+  }
+  to.PutReal(target.scl_slope, 0, slope);
+  to.PutReal(target.scl_slope, 1, intercept);
+  for (const size_t i : {0, 1}) {
+    to.PutReal(target.cal_max, i, from.Real(source.cal_max, i));
+  }
+  return {};
+}
+
+void CopyIntent(const NiftiSource& from, const NiftiMeaning& source, const NiftiMeaning& target,
+                NiftiTarget& to) {
+  const int32_t code = from.is_second
+                           ? NiftiNumber<int32_t>(from.bytes, source.intent_code)
+                           : int32_t{NiftiNumber<int16_t>(from.bytes, source.intent_code)};
+  if (to.is_second) {
+    PutNiftiNumber(target.intent_code, code, to.bytes);
+  } else if (std::in_range<int16_t>(code)) {
+    PutNiftiNumber(target.intent_code, static_cast<int16_t>(code), to.bytes);
+  } else {
+    return;  // no code that NIfTI has
+  }
+  for (const size_t i : {0, 1, 2}) {
+    to.PutReal(target.intent_p1, i, from.Real(source.intent_p1, i));
+  }
+  from.bytes.copy(to.bytes.data() + target.intent_name, 16, source.intent_name);
+}
+
+}  // namespace
+
+Result<void> CopyNiftiMeaning(const KeptNiftiHeader& kept, int16_t code, bool is_second,
+                              bool is_converted, std::string& header) {
+  if (kept.code != code) return {};
+  const NiftiSource from{kept.bytes, kept.is_second};
+  NiftiTarget to{header, is_second};
+  const NiftiMeaning& source = kept.is_second ? kSecondMeaning : kFirstMeaning;
+  const NiftiMeaning& target = is_second ? kSecondMeaning : kFirstMeaning;
+  CopyIntent(from, source, target, to);
+  from.bytes.copy(header.data() + target.descrip, 80, source.descrip);
+  from.bytes.copy(header.data() + target.aux_file, 24, source.aux_file);
+  if (is_converted) return {};
+  return CopyScale(from, source, target, to);
 }
 
 }  // namespace ndlfs::fs

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/error.h"
+
 namespace ndlfs::fs {
 
 inline constexpr size_t kNiftiFirstSize = 348;
@@ -40,10 +42,11 @@ std::optional<std::string> WholeNiftiHeader(const KeptNiftiHeader& kept, int16_t
                                             const std::vector<uint64_t>& lengths,
                                             size_t offset);
 
-// Copies the fields that hold for every part of the elements into `header`, of a part: how
-// numbers are scaled and shown, and what they mean. None if `header` has another version, or
-// the elements have another code.
-void CopyNiftiMeaning(const KeptNiftiHeader& kept, int16_t code, bool is_second,
-                      std::string& header);
+// Copies the fields that hold for every part of the elements into `header`, of a part: what
+// numbers mean, and, unless they are converted, how they are scaled and shown. Both headers may
+// have different versions; an error if a scale does not fit into the other one. Nothing is
+// copied if the elements have another code.
+model::Result<void> CopyNiftiMeaning(const KeptNiftiHeader& kept, int16_t code, bool is_second,
+                                     bool is_converted, std::string& header);
 
 }  // namespace ndlfs::fs

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/image/nifti_header.h"
@@ -113,6 +114,7 @@ struct Dimensions {
   std::vector<std::optional<size_t>> axes;    // which those of the array are
   std::array<size_t, 3> columns = {0, 1, 2};  // of ImageSpace::axes, which the first three are
   bool has_image = false;
+  bool is_in_order = true;  // also those beyond these three lie as a header says
 };
 
 Dimensions AllDimensions(const Nifti& nifti) {
@@ -150,6 +152,19 @@ Dimensions DimensionsOf(const Nifti& nifti, const std::optional<ImageSpace>& ima
   if (made.lengths.size() > kMostNiftiAxes) return plain;
   made.has_image = true;
   return made;
+}
+
+// A header has times, then channels, behind x, y and z. Of lengths alone nobody sees whether
+// the elements are in that order.
+bool IsInOrder(const ArrayInput& input, const Nifti& nifti) {
+  std::vector<std::string> longer;
+  const auto axes = FindOmeAxes(input);
+  for (size_t d = std::min(nifti.rank, axes.size()); d-- > 0;) {
+    const std::string& name = axes[d].name;
+    const bool is_space = name == "x" || name == "y" || name == "z";
+    if (!is_space && nifti.numbers.shape[d] > 1) longer.push_back(name);
+  }
+  return longer.size() < 2 || longer == std::vector<std::string>{"t", "c"};
 }
 
 // The fields about the place: a header's own fields, or fields made of coordinates.
@@ -216,7 +231,10 @@ SpaceUnits UnitsOfSpace(const Geometry& geometry, const Dimensions& dimensions) 
   SpaceUnits units;
   for (size_t n = 0; n < std::min<size_t>(3, dimensions.axes.size()); ++n) {
     if (!dimensions.axes[n]) continue;
-    const NiftiUnit unit = UnitOfSpace(geometry.axes[*dimensions.axes[n]].units);
+    const Axis& axis = geometry.axes[*dimensions.axes[n]];
+    // Of channels, there is nothing that a unit could belong to.
+    if (axis.units.empty() && !axis.coordinates && !axis.known) continue;
+    const NiftiUnit unit = UnitOfSpace(axis.units);
     if (unit.code == 0 || (units.code != 0 && units.code != unit.code)) return {};
     units.code = unit.code;
     units.factors[n] = unit.factor;
@@ -369,16 +387,19 @@ Result<std::optional<KeptNiftiHeader>> ReadKept(const Dimensions& dimensions,
 
 // `size`: of the header and what follows it, up to the elements.
 Result<std::string> RenderHeader(const Nifti& nifti, const Dimensions& dimensions,
-                                 const Geometry& geometry, size_t size) {
+                                 const Geometry& geometry, bool is_converted, size_t size) {
   NDLFS_TRY(const auto kept, ReadKept(dimensions, geometry));
-  if (kept && geometry.image->is_whole) {
+  if (kept && geometry.image->is_whole && dimensions.is_in_order) {
     auto whole = WholeNiftiHeader(*kept, nifti.code, dimensions.lengths, size);
     if (whole) return *std::move(whole);
   }
   NDLFS_TRY(const NiftiFields fields, ReadPlace(geometry, dimensions));
   std::string header = nifti.is_second ? RenderSecond(nifti, dimensions, fields, size)
                                        : RenderFirst(nifti, dimensions, fields, size);
-  if (kept) CopyNiftiMeaning(*kept, nifti.code, nifti.is_second, header);
+  if (kept) {
+    NDLFS_RETURN_IF_ERROR(
+        CopyNiftiMeaning(*kept, nifti.code, nifti.is_second, is_converted, header));
+  }
   return header;
 }
 
@@ -386,13 +407,18 @@ Result<ViewNode> MakeNifti(const ArrayInput& input) {
   const auto nifti = FittingNifti(input);
   if (!nifti) return model::Unsupported("no NIfTI of {}", input.dtype.keyword());
   NDLFS_TRY(Geometry geometry, DescribeGeometry(input, nifti->numbers));
-  const Dimensions dimensions = DimensionsOf(*nifti, geometry.image);
+  Dimensions dimensions = DimensionsOf(*nifti, geometry.image);
+  if (dimensions.has_image && geometry.image->is_whole) {
+    dimensions.is_in_order = IsInOrder(input, *nifti);
+  }
+  const bool is_converted = input.part != nullptr && input.part->is_converted;
   size_t size = (nifti->is_second ? kNiftiSecondSize : kNiftiFirstSize) + kNiftiExtension;
   if (dimensions.has_image && geometry.image->is_whole) {
     size = std::max(size, NiftiOffset(geometry.image->size()));
   }
-  const auto header = [nifti = *nifti, dimensions, geometry = std::move(geometry), size] {
-    return RenderHeader(nifti, dimensions, geometry, size);
+  const auto header = [nifti = *nifti, dimensions, geometry = std::move(geometry), is_converted,
+                       size] {
+    return RenderHeader(nifti, dimensions, geometry, is_converted, size);
   };
   return MakeSegmentedView({MakeDeferredBytes(size, header), AllOf(nifti->numbers.elements)});
 }

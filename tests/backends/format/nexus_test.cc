@@ -76,6 +76,23 @@ TEST_F(NexusTest, IndicesSayWhichDimensionAnAxisIsAlong) {
   EXPECT_THAT(Dims("/entry/data/y"), IsEmpty()) << "its dimension has no name";
 }
 
+TEST_F(NexusTest, IndicesCountMoreThanTheOrderOfAxes) {
+  AddPlot(R"({"NX_class": "NXdata", "signal": "counts", "axes": ["x", "y"], "x_indices": 1,)"
+          R"( "y_indices": 0})");
+  EXPECT_THAT(Dims("/entry/data/counts"), ElementsAre("y", "x"));
+  EXPECT_THAT(Dims("/entry/data/y"), ElementsAre("y"));
+}
+
+TEST_F(NexusTest, ContradictionsNameNothing) {
+  AddPlot(R"({"NX_class": "NXdata", "signal": "counts", "axes": ["y", "x"], "y_indices": 1})");
+  EXPECT_THAT(Dims("/entry/data/counts"), IsEmpty());
+}
+
+TEST_F(NexusTest, SignalNamesNoDimensionOfItself) {
+  AddPlot(R"({"NX_class": "NXdata", "signal": "counts", "axes": ["counts", "x"]})");
+  EXPECT_THAT(Dims("/entry/data/counts"), ElementsAre("", "x"));
+}
+
 TEST_F(NexusTest, ChangedAttributesAreAnotherVersion) {
   AddPlot(R"({"NX_class": "NXdata", "signal": "counts", "axes": ["y", "x"]})");
   EXPECT_THAT(Dims("/entry/data/counts"), ElementsAre("y", "x"));
