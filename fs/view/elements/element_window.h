@@ -117,7 +117,7 @@ class ElementWindow {
     NDLFS_RETURN_IF_ERROR(make(begin, kept->bytes.span()));
     Recent().Touch(kept);
     const model::MutexLock lock(mutex_);
-    std::ranges::rotate(kept_, kept_.begin() + 1);
+    std::rotate(kept_.begin(), kept_.begin() + 1, kept_.end());
     kept_.back() = kept;
     return KeptPtr(kept);
   }
