@@ -209,6 +209,8 @@ class Describer {
                    kForward) < 0) {
       return Stored::kNothing;
     }
+    // Its number was taken, and nothing was written.
+    if (offset < 0 && bytes < 0) return Stored::kNothing;
     return (tag & kSpecial) != 0 ? Stored::kSpecial : Stored::kPlain;
   }
 
@@ -324,6 +326,8 @@ class Describer {
     const size_t rank = array.shape.size();
     std::vector<char> fields(kNameBytes);
     const int32_t count = lib_.VSelts(list);
+    // A table without records has no fields for the library.
+    if (count == 0) return true;
     if (count < 0 || static_cast<uint64_t>(count) > kMostChunks ||
         lib_.VSgetfields(list, fields.data()) < 0 ||
         lib_.VSsetfields(list, fields.data()) < 0) {
@@ -332,7 +336,6 @@ class Describer {
     const size_t record = rank * 4 + 4;
     const int32_t stored = lib_.VSsizeof(list, fields.data());
     if (stored < 0 || static_cast<size_t>(stored) != record) return false;
-    if (count == 0) return true;
     std::vector<uint8_t> records(record * static_cast<size_t>(count));
     if (lib_.VSread(list, records.data(), count, kFullInterlace) != count) return false;
     for (size_t at = 0; at < records.size(); at += record) {

@@ -406,6 +406,17 @@ TEST_F(Hdf4Test, CopyOfAFileKeepsItsSize) {
   EXPECT_EQ(::lseek(file.get(), 0, SEEK_END), size);
 }
 
+TEST_F(Hdf4Test, NothingWrittenHasTheFillValue) {
+  Open(Golden("unwritten.hdf"));
+  std::string fill;
+  for (size_t i = 0; i < 35; ++i) fill += "\xf7\xff\xff\xff";
+  for (const char* path : {"/plain", "/deflate", "/chunks", "/deflated_chunks"}) {
+    ASSERT_FALSE(Load(path)->error) << path << ' ' << Load(path)->error->message();
+    EXPECT_THAT(Elements(path), IsOkAnd(fill)) << path;
+  }
+  EXPECT_THAT(Elements("/image"), IsOkAnd(std::string(12, '\0')));
+}
+
 TEST_F(Hdf4Test, CodingThatNobodyKnowsIsNotShownAsElements) {
   const std::string golden = Golden("chunks.hdf");
   const auto headers = HeadersOf(golden, kDataSet, kCompressed);
