@@ -417,6 +417,23 @@ TEST_F(Hdf4Test, NothingWrittenHasTheFillValue) {
   EXPECT_THAT(Elements("/image"), IsOkAnd(std::string(12, '\0')));
 }
 
+TEST_F(Hdf4Test, BlockThatIsMissingInTheMiddle) {
+  std::string bytes = Golden("chunks.hdf");
+  const size_t header = HeadersOf(bytes, kDataSet, kLinked).at(0);
+  constexpr size_t kLinkTable = 20;
+  for (const size_t entry : EntriesOf(bytes, kLinkTable)) {
+    if (bytes.substr(entry + 2, 2) != bytes.substr(header + 14, 2)) continue;
+    // Behind the next table and the first block.
+    bytes.replace(Big(bytes.substr(entry + 4, 4)) + 4, 2, 2, '\0');
+    break;
+  }
+  Open(bytes);
+  ASSERT_TRUE(Load("/grows")->error.has_value());
+  EXPECT_THAT(Load("/grows")->error->message(),
+              HasSubstr("a block of its elements is missing"));
+  EXPECT_THAT(Elements("/after"), IsOkAnd(Counted<int32_t>(35, 3)));
+}
+
 TEST_F(Hdf4Test, CodingThatNobodyKnowsIsNotShownAsElements) {
   const std::string golden = Golden("chunks.hdf");
   const auto headers = HeadersOf(golden, kDataSet, kCompressed);
