@@ -264,15 +264,15 @@ class Describer {
   // The number that the data have in the file: the group of the set says it.
   std::optional<uint16_t> ReferenceOfData(int32_t set) {
     const auto group = static_cast<uint16_t>(lib_.SDidtoref(set));
+    // The library goes by the group of the variable, if there is one.
+    if (!data_of_variables_) data_of_variables_ = ReadVariables();
+    const auto found = data_of_variables_->find(group);
+    if (found != data_of_variables_->end()) return found->second;
     for (const uint16_t tag : {kGroup, kOldGroup}) {
       for (const Member& member : MembersOfElement(tag, group)) {
         if (member.tag == kData) return static_cast<uint16_t>(member.reference);
       }
     }
-    // Sets with an unlimited dimension have it only in the group of the variable.
-    if (!data_of_variables_) data_of_variables_ = ReadVariables();
-    const auto found = data_of_variables_->find(group);
-    if (found != data_of_variables_->end()) return found->second;
     return std::nullopt;
   }
 
