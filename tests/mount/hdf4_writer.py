@@ -185,7 +185,7 @@ class Groups:
         check(DF.VSwrite(table, values.tobytes(), values.size, 0))
         check(DF.VSdetach(table))
 
-    def image(self, name, array, attributes=None, compress=False):
+    def image(self, name, array, attributes=None, compress=False, write=True):
         """`array`: rows, columns, components."""
         images = check(DF.GRstart(self.file))
         rows, columns, components = array.shape
@@ -194,7 +194,8 @@ class Groups:
             info = CodingInfo()
             info.words[0] = 6
             check(DF.GRsetcompress(image, DEFLATE, ctypes.byref(info)))
-        check(DF.GRwriteimage(image, numbers(0, 0), None, numbers(columns, rows), array.tobytes()))
+        if write:
+            check(DF.GRwriteimage(image, numbers(0, 0), None, numbers(columns, rows), array.tobytes()))
         for key, value in (attributes or {}).items():
             set_attribute(image, key, value, DF.GRsetattr)
         check(DF.GRendaccess(image))
@@ -310,8 +311,21 @@ def write_images(path):
         groups.image("deflated", counted((3, 4, 3), "|u1"), compress=True)
 
 
+def write_unwritten(path):
+    """Data sets and an image of which nothing was written."""
+    grid = counted((5, 7), "<i4")
+    fill = {"_FillValue": np.array([-9], "<i4")}
+    with File(path) as file:
+        file.dataset("plain", grid, write=False, attributes=fill)
+        file.dataset("deflate", grid, coding=DEFLATE, write=False, attributes=fill)
+        file.dataset("chunks", grid, chunk=(2, 3), write=False, attributes=fill)
+        file.dataset("deflated_chunks", grid, chunk=(2, 3), coding=DEFLATE, write=False, attributes=fill)
+    with Groups(path) as groups:
+        groups.image("image", counted((3, 4, 1), "|u1"), write=False)
+
+
 GOLDENS = {"types.hdf": write_types, "chunks.hdf": write_chunks, "grid.hdf": write_grid, "images.hdf": write_images,
-           "rewritten.hdf": write_rewritten}
+           "rewritten.hdf": write_rewritten, "unwritten.hdf": write_unwritten}
 
 if __name__ == "__main__":
     for golden, write in GOLDENS.items():

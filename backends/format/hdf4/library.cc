@@ -188,6 +188,10 @@ class Describer {
           0, array);
     }
     if (!is_found && array.problem.empty()) array.problem = kUnknownPlace;
+    const bool is_one = array.chunk.empty() && !array.chunks.empty();
+    if (data && is_one && array.coding == ArrayInfo::Coding::kNone && !HasItsBlocks(*data)) {
+      array.problem = "a block of its elements is missing";
+    }
     if (array.problem.empty()) FindFill(set, array);
     // Nothing was written of a set that has an element only if the library says so, too.
     const bool has_elements = std::ranges::find(array.shape, 0U) == array.shape.end();
@@ -209,6 +213,8 @@ class Describer {
                    kForward) < 0) {
       return Stored::kNothing;
     }
+    // Its number was taken, and nothing was written.
+    if (offset < 0 && bytes < 0) return Stored::kNothing;
     return (tag & kSpecial) != 0 ? Stored::kSpecial : Stored::kPlain;
   }
 
@@ -258,6 +264,10 @@ class Describer {
   // The number that the data have in the file: the group of the set says it.
   std::optional<uint16_t> ReferenceOfData(int32_t set) {
     const auto group = static_cast<uint16_t>(lib_.SDidtoref(set));
+    // The library goes by the group of the variable, if there is one.
+    if (!data_of_variables_) data_of_variables_ = ReadVariables();
+    const auto found = data_of_variables_->find(group);
+    if (found != data_of_variables_->end()) return found->second;
     for (const uint16_t tag : {kGroup, kOldGroup}) {
       for (const Member& member : MembersOfElement(tag, group)) {
         if (member.tag == kData) return static_cast<uint16_t>(member.reference);
@@ -266,17 +276,73 @@ class Describer {
     return std::nullopt;
   }
 
+  // The numbers of data by those of sets.
+  std::map<uint16_t, uint16_t> ReadVariables() {
+    std::map<uint16_t, uint16_t> variables;
+    for (int32_t id = lib_.Vgetid(file_, -1); id >= 0; id = lib_.Vgetid(file_, id)) {
+      const int32_t group = lib_.Vattach(file_, id, "r");
+      if (group < 0) continue;
+      name_[0] = '\0';
+      lib_.Vgetclass(group, name_.data());
+      const bool is_variable = std::string_view(name_.data()).starts_with("Var0.0");
+      const auto members = is_variable ? MembersOf(group) : std::vector<Member>();
+      lib_.Vdetach(group);
+      const auto set = std::ranges::find(members, kGroup, &Member::tag);
+      const auto data = std::ranges::find(members, kData, &Member::tag);
+      if (set == members.end() || data == members.end()) continue;
+      variables.emplace(static_cast<uint16_t>(set->reference),
+                        static_cast<uint16_t>(data->reference));
+    }
+    return variables;
+  }
+
   // Of an old group: its element is a list of tags and references.
   std::vector<Member> MembersOfElement(uint16_t tag, uint16_t reference) {
-    const int32_t bytes = lib_.Hlength(file_, tag, reference);
-    if (bytes <= 0 || bytes > 1 << 20) return {};
-    std::vector<uint8_t> list(static_cast<size_t>(bytes));
-    if (lib_.Hgetelement(file_, tag, reference, list.data()) < 0) return {};
+    const std::vector<uint8_t> list = ReadElement(tag, reference);
     std::vector<Member> members;
     for (size_t at = 0; at + 4 <= list.size(); at += 4) {
       members.push_back({Big16(&list[at]), Big16(&list[at + 2])});
     }
     return members;
+  }
+
+  std::vector<uint8_t> ReadElement(uint16_t tag, uint16_t reference) const {
+    const int32_t bytes = lib_.Hlength(file_, tag, reference);
+    if (bytes <= 0 || bytes > 1 << 20) return {};
+    std::vector<uint8_t> element(static_cast<size_t>(bytes));
+    if (lib_.Hgetelement(file_, tag, reference, element.data()) < 0) return {};
+    return element;
+  }
+
+  // Whether all blocks are there of a data set in linked blocks. For one that is not, libhdf4
+  // tells the place of any other. Tables list the blocks; each begins with the reference of the
+  // next table. The header has the length of all, and ends with the reference of the first one.
+  bool HasItsBlocks(uint16_t data) const {
+    constexpr uint16_t kLinked = 1, kLinkTable = 20;
+    uint16_t tag = 0, reference = 0;
+    int32_t offset = 0, bytes = 0;
+    if (lib_.Hfind(file_, kData, data, &tag, &reference, &offset, &bytes, kForward) < 0 ||
+        (tag & kSpecial) == 0) {
+      return true;
+    }
+    std::array<uint8_t, 16> head = {};
+    const auto place = static_cast<uint64_t>(std::max(offset, 0));
+    if (!ReadAt(place, head.data(), 2) || Big16(head.data()) != kLinked) return true;
+    if (!ReadAt(place, head.data(), head.size())) return false;
+    std::set<uint16_t> seen;
+    int64_t left = int64_t{Big16(&head[2])} << 16 | Big16(&head[4]);
+    for (uint16_t table = Big16(&head[14]); left > 0;) {
+      const auto blocks = ReadElement(kLinkTable, table);
+      if (blocks.size() < 4 || !seen.insert(table).second) return false;
+      for (size_t at = 2; at + 2 <= blocks.size() && left > 0; at += 2) {
+        const uint16_t block = Big16(&blocks[at]);
+        const int32_t size = block == 0 ? -1 : lib_.Hlength(file_, kLinkTable, block);
+        if (size <= 0) return false;
+        left -= size;
+      }
+      table = Big16(blocks.data());
+    }
+    return true;
   }
 
   static uint16_t Big16(const uint8_t* at) { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
@@ -324,6 +390,8 @@ class Describer {
     const size_t rank = array.shape.size();
     std::vector<char> fields(kNameBytes);
     const int32_t count = lib_.VSelts(list);
+    // A table without records has no fields for the library.
+    if (count == 0) return true;
     if (count < 0 || static_cast<uint64_t>(count) > kMostChunks ||
         lib_.VSgetfields(list, fields.data()) < 0 ||
         lib_.VSsetfields(list, fields.data()) < 0) {
@@ -332,7 +400,6 @@ class Describer {
     const size_t record = rank * 4 + 4;
     const int32_t stored = lib_.VSsizeof(list, fields.data());
     if (stored < 0 || static_cast<size_t>(stored) != record) return false;
-    if (count == 0) return true;
     std::vector<uint8_t> records(record * static_cast<size_t>(count));
     if (lib_.VSread(list, records.data(), count, kFullInterlace) != count) return false;
     for (size_t at = 0; at < records.size(); at += record) {
@@ -610,6 +677,7 @@ class Describer {
   std::vector<char> name_;  // for one name at a time
   int32_t sd_ = -1, file_ = -1;
   std::map<uint16_t, uint64_t> by_reference_;  // arrays
+  std::optional<std::map<uint16_t, uint16_t>> data_of_variables_;
   FileInfo info_;
 };
 

@@ -406,6 +406,34 @@ TEST_F(Hdf4Test, CopyOfAFileKeepsItsSize) {
   EXPECT_EQ(::lseek(file.get(), 0, SEEK_END), size);
 }
 
+TEST_F(Hdf4Test, NothingWrittenHasTheFillValue) {
+  Open(Golden("unwritten.hdf"));
+  std::string fill;
+  for (size_t i = 0; i < 35; ++i) fill += "\xf7\xff\xff\xff";
+  for (const char* path : {"/plain", "/deflate", "/chunks", "/deflated_chunks"}) {
+    ASSERT_FALSE(Load(path)->error) << path << ' ' << Load(path)->error->message();
+    EXPECT_THAT(Elements(path), IsOkAnd(fill)) << path;
+  }
+  EXPECT_THAT(Elements("/image"), IsOkAnd(std::string(12, '\0')));
+}
+
+TEST_F(Hdf4Test, BlockThatIsMissingInTheMiddle) {
+  std::string bytes = Golden("chunks.hdf");
+  const size_t header = HeadersOf(bytes, kDataSet, kLinked).at(0);
+  constexpr size_t kLinkTable = 20;
+  for (const size_t entry : EntriesOf(bytes, kLinkTable)) {
+    if (bytes.substr(entry + 2, 2) != bytes.substr(header + 14, 2)) continue;
+    // Behind the next table and the first block.
+    bytes.replace(Big(bytes.substr(entry + 4, 4)) + 4, 2, 2, '\0');
+    break;
+  }
+  Open(bytes);
+  ASSERT_TRUE(Load("/grows")->error.has_value());
+  EXPECT_THAT(Load("/grows")->error->message(),
+              HasSubstr("a block of its elements is missing"));
+  EXPECT_THAT(Elements("/after"), IsOkAnd(Counted<int32_t>(35, 3)));
+}
+
 TEST_F(Hdf4Test, CodingThatNobodyKnowsIsNotShownAsElements) {
   const std::string golden = Golden("chunks.hdf");
   const auto headers = HeadersOf(golden, kDataSet, kCompressed);
