@@ -81,7 +81,7 @@ struct ColourBar {
   bool goes_above = false;
   // Alternatively, a colour for each name, from the bottom.
   std::vector<std::string> categories;
-  std::vector<Colour> category_colours;  // as many
+  std::vector<Colour> category_colours = {};  // as many
 };
 
 struct Figure {
