@@ -26,7 +26,7 @@ std::span<const ArrayViewKind* const> ArrayViewKinds() {
       &kShortEnviView, &kNrrdView,       &kMetaImageView, &kVrtView,   &kXdmfView,
       &kBovView,       &kGradsView,      &kTiffView,      &kFitsView,  &kNiftiView,
       &kMrcView,       &kFortranView,    &kValuesCsvView, &kTableView, &kDataCsvView,
-      &kZarrArrayView, &kZarr2ArrayView,
+      &kZarrArrayView, &kZarr2ArrayView, &kPyramidView,
 #ifdef NDLFS_WITH_PNG
       &kPreviewView,   &kThumbnailView,
 #endif

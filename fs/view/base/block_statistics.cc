@@ -2,7 +2,9 @@
 #include "fs/view/base/block_statistics.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -19,6 +21,7 @@
 #include "cache/range_to_boxes.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/number_array.h"
+#include "fs/view/elements/box_source.h"
 #include "fs/view/elements/chunk_need.h"
 #include "fs/view/elements/converted_elements.h"
 #include "fs/view/elements/element_window.h"
@@ -28,6 +31,7 @@ namespace ndlfs::fs {
 namespace {
 
 using backends::ByteSpan;
+using backends::ConstByteSpan;
 using backends::Packing;
 using model::Datatype;
 using model::Result;
@@ -156,6 +160,95 @@ class Extremes final : public BlockSums {
   std::vector<Found> found_;
 };
 
+// The mean in the type of the elements.
+template <typename T>
+class RoundedMeans final : public BlockSums {
+ public:
+  RoundedMeans(const Packing& packing, size_t blocks)
+      : is_left_out_(packing), sums_(blocks), counts_(blocks), firsts_(blocks), seen_(blocks) {}
+
+  void Add(size_t first, const std::byte* from, size_t count, uint64_t each) override {
+    for (size_t block = first; count > 0; ++block) {
+      const size_t inside = std::min<uint64_t>(count, each);
+      if (!std::exchange(seen_[block], uint8_t{1})) {
+        std::memcpy(&firsts_[block], from, sizeof(T));
+      }
+      RowSum sum = 0;
+      uint64_t added = 0;
+      for (size_t i = 0; i < inside; ++i, from += sizeof(T)) {
+        T number;
+        std::memcpy(&number, from, sizeof number);
+        if (is_left_out_(number)) continue;
+        sum += static_cast<RowSum>(number);
+        ++added;
+      }
+      sums_[block] += sum;
+      counts_[block] += added;
+      count -= inside;
+    }
+  }
+  void Write(std::byte* to) const override {
+    for (size_t block = 0; block < sums_.size(); ++block, to += sizeof(T)) {
+      const T mean =
+          counts_[block] == 0 ? firsts_[block] : MeanOf(sums_[block], counts_[block]);
+      std::memcpy(to, &mean, sizeof mean);
+    }
+  }
+
+ private:
+  static constexpr bool kIsFloat = std::is_floating_point_v<T>;
+  using Sum = std::conditional_t<kIsFloat, double, model::WideInt>;
+  // A row that is added at once has too few elements for more than this.
+  using RowSum = std::conditional_t<sizeof(T) == 8 || kIsFloat, Sum, int64_t>;
+
+  static T MeanOf(Sum sum, uint64_t count) {
+    if constexpr (kIsFloat) {
+      return static_cast<T>(sum / static_cast<double>(count));
+    } else {
+      const auto divisor = static_cast<Sum>(count);
+      Sum mean = sum / divisor;
+      Sum rest = sum % divisor;
+      if (rest < 0) {
+        rest += divisor;
+        --mean;
+      }
+      const bool is_odd = mean % 2 != 0;
+      if (2 * rest > divisor || (2 * rest == divisor && is_odd)) ++mean;
+      return static_cast<T>(mean);
+    }
+  }
+
+  const LeftOut<T> is_left_out_;
+  std::vector<Sum> sums_;
+  std::vector<uint64_t> counts_;
+  std::vector<T> firsts_;
+  std::vector<uint8_t> seen_;
+};
+
+template <typename T>
+class Firsts final : public BlockSums {
+ public:
+  explicit Firsts(size_t blocks) : numbers_(blocks), seen_(blocks) {}
+
+  void Add(size_t first, const std::byte* from, size_t count, uint64_t each) override {
+    for (size_t block = first; count > 0; ++block) {
+      const size_t inside = std::min<uint64_t>(count, each);
+      if (!std::exchange(seen_[block], uint8_t{1})) {
+        std::memcpy(&numbers_[block], from, sizeof(T));
+      }
+      from += inside * sizeof(T);
+      count -= inside;
+    }
+  }
+  void Write(std::byte* to) const override {
+    if (!numbers_.empty()) std::memcpy(to, numbers_.data(), numbers_.size() * sizeof(T));
+  }
+
+ private:
+  std::vector<T> numbers_;
+  std::vector<uint8_t> seen_;
+};
+
 // How the numbers of blocks are made.
 struct Rule {
   Statistic statistic;
@@ -171,9 +264,16 @@ struct Rule {
       if (statistic == Statistic::kMin || statistic == Statistic::kMax) {
         return std::make_unique<Extremes<T>>(statistic, packing, blocks);
       }
+      if (statistic == Statistic::kFirst) return std::make_unique<Firsts<T>>(blocks);
       if constexpr (std::is_same_v<T, int64_t>) {
-        if (is_date)
-          return std::make_unique<Totals<T, model::WideInt>>(statistic, packing, blocks);
+        const bool is_rounded = statistic == Statistic::kRoundedMean;
+        if (is_date) {
+          return std::make_unique<Totals<T, model::WideInt>>(
+              is_rounded ? Statistic::kMean : statistic, packing, blocks);
+        }
+      }
+      if (statistic == Statistic::kRoundedMean) {
+        return std::make_unique<RoundedMeans<T>>(packing, blocks);
       }
       return std::make_unique<Totals<T, double>>(statistic, packing, blocks);
     });
@@ -226,7 +326,7 @@ class RowReader {
   uint64_t taken_ = 0;  // of the run
 };
 
-class BlockElements final : public ElementSource {
+class BlockElements final : public ElementSource, public BoxSource {
  public:
   // `input` has at least one dimension.
   BlockElements(const ArrayInput& input, Extents extents, Extents shape, Rule rule)
@@ -269,6 +369,8 @@ class BlockElements final : public ElementSource {
     return source_->VisitChunks(visit);
   }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override;
+  Result<void> ReadBox(std::span<const uint64_t> begin, std::span<const uint64_t> extents,
+                       ByteSpan out, uint64_t& done) const override;
 
   // The reader of the array that all elements come from; may be null.
   const std::shared_ptr<const cache::ArrayReader>& reader() const { return part_.whole.reader; }
@@ -300,6 +402,27 @@ class BlockElements final : public ElementSource {
       }
     }
     return false;
+  }
+
+  // The blocks along each dimension that ReadBox() makes together: those of one chunk of the
+  // source where they are smaller than that, else one. So chunks are decoded one after the
+  // other, and a block has its elements in the order in which ReadBlocks() adds them.
+  Extents PieceShape() const {
+    constexpr uint64_t kMostBlocks = uint64_t{1} << 16;
+    const bool has_chunks = reader() != nullptr && reader()->max_chunk_bytes() != 0;
+    Extents piece = shape_;
+    uint64_t blocks = 1;
+    for (size_t d = shape_.size(); d-- > 0;) {
+      const auto of_whole = has_chunks ? DimensionOfWhole(part_, d) : std::nullopt;
+      if (of_whole) {
+        const auto step = static_cast<uint64_t>(std::abs(part_.selection[*of_whole].step));
+        const uint64_t chunk = reader()->spec().grid.max_chunk_shape()[*of_whole];
+        piece[d] = std::min(piece[d], chunk / step / extents_[d]);
+      }
+      piece[d] = std::max<uint64_t>(1, std::min(piece[d], kMostBlocks / blocks));
+      blocks *= piece[d];
+    }
+    return piece;
   }
 
   Result<void> ReadBlocks(uint64_t first, ByteSpan out) const {
@@ -387,6 +510,59 @@ class BlockElements final : public ElementSource {
   std::shared_ptr<ElementWindow> window_;  // null: blocks are made as they are read
 };
 
+// Copies the elements of a piece of a box to their places in it.
+void CopyPiece(ConstByteSpan from, const Extents& low, const Extents& count, size_t item,
+               std::span<const uint64_t> box, ByteSpan out) {
+  const size_t rank = low.size();
+  const size_t row = count.back() * item;
+  Extents index(rank, 0);
+  for (size_t at = 0; at < from.size(); at += row) {
+    uint64_t place = 0;
+    for (size_t d = 0; d < rank; ++d) place = place * box[d] + low[d] + index[d];
+    std::memcpy(out.data() + place * item, from.data() + at, row);
+    for (size_t d = rank - 1; d-- > 0;) {
+      if (++index[d] < count[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+
+Result<void> BlockElements::ReadBox(std::span<const uint64_t> begin,
+                                    std::span<const uint64_t> extents, ByteSpan out,
+                                    uint64_t& done) const {
+  const size_t rank = begin.size();
+  const size_t item = rule_.type.size();
+  const Extents piece = PieceShape();
+  Extents counts(rank);  // of pieces, which begin at multiples of their extents
+  uint64_t pieces = 1;
+  for (size_t d = 0; d < rank; ++d) {
+    counts[d] = (begin[d] + extents[d] - 1) / piece[d] - begin[d] / piece[d] + 1;
+    pieces *= counts[d];
+  }
+  backends::Bytes made;
+  for (; done < pieces; ++done) {
+    NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+    Extents low(rank);  // of the piece, in the array
+    Extents count(rank);
+    Extents in_box(rank);
+    uint64_t blocks = 1;
+    uint64_t rest = done;
+    for (size_t d = rank; d-- > 0; rest /= counts[d]) {
+      const uint64_t first = (begin[d] / piece[d] + rest % counts[d]) * piece[d];
+      low[d] = std::max(first, begin[d]);
+      count[d] = std::min(first + piece[d], begin[d] + extents[d]) - low[d];
+      in_box[d] = low[d] - begin[d];
+      blocks *= count[d];
+    }
+    const auto sums = rule_.Begin(blocks);
+    NDLFS_RETURN_IF_ERROR(AddBox(low, count, 0, *sums));
+    if (made.size() < blocks * item) made = backends::Bytes(blocks * item);
+    sums->Write(made.data());
+    CopyPiece({made.data(), blocks * item}, in_box, count, item, extents, out);
+  }
+  return {};
+}
+
 // Has chunks decoded that the reader needs next, and those kept that it will need again.
 class BlockTracker final : public ReadTracker {
  public:
@@ -457,7 +633,15 @@ model::Failure NotForStored(std::string_view word, std::string_view attribute) {
       word, attribute, word);
 }
 
+Result<Rule> RuleForFirst(const ArrayInput& input) {
+  const auto number = NumberOfType(input.dtype);
+  const bool is_known = number && !IsComplex(*number) && *number != Number::kFloat16;
+  if (!is_known || !input.elements) return model::NotFound("the elements are no numbers");
+  return Rule{Statistic::kFirst, *number, false, {}, input.dtype.size(), input.dtype};
+}
+
 Result<Rule> RuleFor(const ArrayInput& input, Statistic statistic) {
+  if (statistic == Statistic::kFirst) return RuleForFirst(input);
   const bool is_date = IsDate(input.dtype);
   auto packing = backends::ReadPacking(*input.node);
   const auto number = packing ? NumberOfType(TypeAsRead(*packing, input.dtype)) : std::nullopt;
@@ -479,14 +663,30 @@ Result<Rule> RuleFor(const ArrayInput& input, Statistic statistic) {
   }
   if (is_date) packing->missing.emplace_back(std::numeric_limits<int64_t>::min());
   Datatype type = Datatype::Float64();
-  if (is_extreme || (is_date && statistic == Statistic::kMean)) type = input.dtype;
+  const bool keeps_type = is_extreme || statistic == Statistic::kRoundedMean;
+  if (keeps_type || (is_date && statistic == Statistic::kMean)) type = input.dtype;
   if (statistic == Statistic::kCount) type = Datatype::Integer(8, true);
   return Rule{statistic,          *number,        is_date, *std::move(packing),
               input.dtype.size(), std::move(type)};
 }
 
+bool IsOfLevel(Statistic statistic) {
+  return statistic == Statistic::kRoundedMean || statistic == Statistic::kFirst;
+}
+
+// Whether an attribute says what numbers mean.
+bool IsMeaning(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kNames = {
+      "units",         "calendar",    "long_name",  "standard_name",
+      "flag_meanings", "flag_values", "flag_masks", "description"};
+  const auto& packing = backends::PackingAttributes();
+  return std::ranges::find(kNames, name) != kNames.end() ||
+         std::ranges::find(packing, name) != packing.end();
+}
+
 // Whether an attribute of the elements holds for the numbers of blocks as well.
 bool StaysWith(std::string_view name, const Rule& rule) {
+  if (IsOfLevel(rule.statistic)) return IsMeaning(name);
   if (rule.statistic == Statistic::kMin || rule.statistic == Statistic::kMax) return true;
   if (name == "units" || name == "calendar") return rule.statistic != Statistic::kCount;
   if (name == "scale_factor" || name == "add_offset") {
@@ -515,8 +715,8 @@ std::shared_ptr<const backends::Node> BlockNode(const backends::Node& node,
   };
   if (auto* array = std::get_if<model::Ndarray>(&blocks->entity)) change(*array);
   if (auto* coordinates = std::get_if<model::DimCoord>(&blocks->entity)) change(*coordinates);
-  const bool keeps_numbers =
-      rule.statistic == Statistic::kMin || rule.statistic == Statistic::kMax;
+  const bool keeps_numbers = rule.statistic == Statistic::kMin ||
+                             rule.statistic == Statistic::kMax || IsOfLevel(rule.statistic);
   blocks->fill_is_missing = blocks->fill_is_missing && keeps_numbers;
   return blocks;
 }

@@ -16,16 +16,25 @@ namespace ndlfs::fs {
 // `input`, as an array. `input` is a whole array, a part, or values that were unpacked. Missing
 // elements (backends::ReadPacking(), and NaN) are left out. Reads nothing.
 //
-//   statistic   type                          in a block in which all are missing
-//   kMean       float64; dates stay dates     NaN; no date
-//   kSum        float64                       NaN
-//   kMin, kMax  as before                     the first element of the block, which is missing
-//   kCount      int64                         0
+//   statistic     type                          in a block in which all are missing
+//   kMean         float64; dates stay dates     NaN; no date
+//   kSum          float64                       NaN
+//   kMin, kMax    as before                     the first element of the block, which is
+//   missing kCount        int64                         0 kRoundedMean  as before; float32 for
+//   the first element of the block, which is missing
+//                 smaller floats
+//   kFirst        as before                     (the first element of every block)
+//
+// kRoundedMean sums integers exactly, and rounds to the nearest integer, halves to the even
+// one. kFirst is for numbers that have no mean: bool, enums, labels.
 //
 // Attributes that hold no longer are removed. scale_factor and add_offset stay with kMean, kMin
-// and kMax: stored numbers stay stored ones. kNotFound if the elements are not numbers, or if
-// the statistic of stored numbers would not be that of the values: kSum with an add_offset,
-// kMin and kMax with a scale_factor below 0. kLimit for more bytes than a file can have.
+// and kMax: stored numbers stay stored ones. With kRoundedMean and kFirst, those stay that say
+// what the numbers mean. kNotFound if the elements are not numbers, or if the statistic of
+// stored numbers would not be that of the values: kSum with an add_offset, kMin and kMax with a
+// scale_factor below 0. kLimit for more bytes than a file can have.
+//
+// The elements are a BoxSource, too.
 model::Result<ArrayInput> MakeBlocks(const ArrayInput& input, Blocks blocks);
 
 // Blocks for coordinates: the coordinate of a block is the mean of those of its elements.

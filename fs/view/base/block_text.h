@@ -13,7 +13,17 @@
 namespace ndlfs::fs {
 
 // How the elements of a block become one number.
-enum class Statistic : uint8_t { kMean, kMin, kMax, kSum, kCount };
+enum class Statistic : uint8_t {
+  kMean,
+  kMin,
+  kMax,
+  kSum,
+  kCount,
+  // For the levels of pyramids, whose elements have the type of those of the full resolution.
+  // No name asks for them.
+  kRoundedMean,
+  kFirst,
+};
 
 // Describes an array that has one number for each block of elements. The last block along a
 // dimension may have fewer elements.

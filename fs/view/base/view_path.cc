@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 5> kStatistics = {
     "mean:", "min:", "max:", "sum:", "count:"};
 constexpr std::string_view kFortranOrder = "order=F";
 constexpr std::string_view kOmeTiff = "ome.tif";
+constexpr std::string_view kPyramid = "data.ome.zarr";
 
 // Divides what stands between brackets into its parts.
 class BracketsParser {
@@ -112,6 +113,7 @@ std::string_view ShortName(std::string_view file_name) {
   if (file_name == model::kPageFileName) return "html";
   if (file_name == model::kPreviewFileName) return "preview";
   if (file_name == model::kThumbnailFileName) return "thumbnail";
+  if (file_name == kPyramid) return "pyramid";
   const auto path = ViewPath::Parse(file_name);
   if (!path || !path->is_whole()) return file_name;
   return file_name.substr(file_name.size() - path->extension.size());

@@ -59,8 +59,8 @@ struct ViewPath {
 };
 
 // The name of a kind of files in options: "npy" for data.npy, "html" for index.html, "preview"
-// for preview.png, "thumbnail" for thumbnail.png, other names in full. Options take the name of
-// the file as well.
+// for preview.png, "thumbnail" for thumbnail.png, "pyramid" for data.ome.zarr, other names in
+// full. Options take the name of the file as well.
 std::string_view ShortName(std::string_view file_name);
 
 // Resolves an alias: if `name` is `stem` and an extension or a slice, returns

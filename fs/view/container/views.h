@@ -14,6 +14,7 @@ extern const ArrayViewKind kZarr2ArrayView;  // data.zarr2/
 extern const GroupViewKind kZarr2GroupView;
 extern const GroupViewKind kValuesZarrView;  // values.zarr/
 extern const GroupViewKind kValuesZarr2View;
-extern const GroupViewKind kHdf5View;  // data.h5, in builds with libhdf5
+extern const ArrayViewKind kPyramidView;  // data.ome.zarr/
+extern const GroupViewKind kHdf5View;     // data.h5, in builds with libhdf5
 
 }  // namespace ndlfs::fs

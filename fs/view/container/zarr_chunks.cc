@@ -10,8 +10,10 @@
 #include "backends/format/stored_chunks.h"
 #include "cache/array_reader.h"
 #include "fs/view/container/zarr_stored.h"
+#include "fs/view/elements/element_window.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/elements/slice_elements.h"
+#include "model/mutex.h"
 
 namespace ndlfs::fs::zarr {
 namespace {
@@ -174,6 +176,91 @@ class RowsOfChunk final : public View {
   uint64_t size_ = 0;
 };
 
+// A chunk that is made at once, at the first read, and kept while there is room. If making it
+// fails, because it takes too long for one read or somebody has interrupted it, the next read
+// goes on where that one has stopped.
+class BoxChunk final : public View {
+ public:
+  BoxChunk(ArrayPtr array, std::span<const uint64_t> index)
+      : array_(std::move(array)),
+        rows_(array_, index),
+        size_(*rows_.size()),
+        window_(size_, std::max<uint64_t>(1, size_)) {
+    for (size_t d = 0; d < index.size(); ++d) {
+      begin_.push_back(index[d] * array_->chunk_shape[d]);
+      extents_.push_back(std::min(array_->chunk_shape[d], array_->shape[d] - begin_[d]));
+    }
+  }
+
+  std::optional<uint64_t> size() const override { return size_; }
+  uint64_t held_bytes() const override { return window_.held_bytes(); }
+  uint64_t most_held_bytes() const override { return size_; }
+  Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
+    if (offset >= size_) return size_t{0};
+    out = out.first(std::min<uint64_t>(out.size(), size_ - offset));
+    const auto make = [&](uint64_t begin, ByteSpan bytes) -> Result<void> {
+      if (bytes.size() == size_) return MakeAll(bytes);
+      NDLFS_TRY(const size_t count, rows_.Read(begin, bytes));
+      return count == bytes.size() ? Result<void>() : model::Internal("a chunk ends early");
+    };
+    NDLFS_RETURN_IF_ERROR(window_.Read(offset, out, make));
+    return out.size();
+  }
+
+ private:
+  struct Begun {
+    backends::Bytes box;
+    uint64_t done = 0;  // pieces of it
+  };
+
+  Result<void> MakeAll(ByteSpan out) const {
+    Begun begun = Take();
+    if (begun.box.size() == 0) begun.box = backends::Bytes(ProductOf(extents_) * item());
+    auto made = array_->source.boxes->ReadBox(begin_, extents_, begun.box.span(), begun.done);
+    if (!made) {
+      const model::MutexLock lock(mutex_);
+      begun_ = std::move(begun);
+      return made;
+    }
+    if (begun.box.size() == out.size()) {
+      std::memcpy(out.data(), begun.box.data(), out.size());
+      return {};
+    }
+    FillWith(array_->fill, 0, out);
+    CopyBox(begun.box.span(), out);
+    return {};
+  }
+  Begun Take() const {
+    const model::MutexLock lock(mutex_);
+    return std::exchange(begun_, Begun());
+  }
+  // What is inside of the array, to its place in the chunk.
+  void CopyBox(ConstByteSpan box, ByteSpan out) const {
+    const size_t row = extents_.back() * item();
+    for (uint64_t at = 0; at < box.size(); at += row) {
+      uint64_t rest = at / row;
+      uint64_t place = 0;
+      uint64_t stride = array_->chunk_shape.back();
+      for (size_t d = extents_.size() - 1; d-- > 0;) {
+        place += rest % extents_[d] * stride;
+        stride *= array_->chunk_shape[d];
+        rest /= extents_[d];
+      }
+      std::memcpy(out.data() + place * item(), box.data() + at, row);
+    }
+  }
+  size_t item() const { return array_->fill.size(); }
+
+  const ArrayPtr array_;
+  const RowsOfChunk rows_;
+  const uint64_t size_;
+  ChunkIndex begin_;    // of what is inside of the array
+  ChunkIndex extents_;  // and its extents
+  mutable ElementWindow window_;
+  mutable model::Mutex mutex_;
+  mutable Begun begun_ GUARDED_BY(mutex_);
+};
+
 // A chunk of texts, as vlen-utf8 and vlen-bytes write it: the number of elements, and for each
 // one its length and its bytes, as in the element stream of the decoded chunk.
 class TextChunk final : public View {
@@ -252,6 +339,8 @@ class OtherChunk final : public View {
       : array_(std::move(array)), reader_(std::move(reader)), chunk_(std::move(chunk)) {}
 
   std::optional<uint64_t> size() const override { return chunk_->size(); }
+  uint64_t held_bytes() const override { return chunk_->held_bytes(); }
+  uint64_t most_held_bytes() const override { return chunk_->most_held_bytes(); }
   Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
     return chunk_->Read(offset, out);
   }
@@ -327,6 +416,11 @@ Result<ViewPtr> MakeChunk(const ArrayPtr& array, std::span<const uint64_t> index
   if (array->elements == nullptr) {
     return std::make_shared<const TextChunk>(array, array->source.reader, index);
   }
+  if (array->source.boxes != nullptr && !index.empty()) {
+    auto made = std::make_shared<const BoxChunk>(array, index);
+    if (array->source.whole == nullptr || array->keeper == nullptr) return made;
+    return std::make_shared<const OtherChunk>(array, array->source.whole, std::move(made));
+  }
   // A reader of the whole array is followed, and chunks are decoded ahead.
   if (array->chunk_shape == array->shape) return MakeSegmentedView({AllOf(array->elements)});
   const bool is_elements = !array->source.is_converted && IsInside(*array, index);
@@ -344,7 +438,9 @@ Result<ViewPtr> MakeChunk(const ArrayPtr& array, std::span<const uint64_t> index
   }
   if (chunk == nullptr) chunk = std::make_shared<const RowsOfChunk>(array, index);
   if (reader == nullptr) reader = array->source.whole;
-  if (array->source.has_same_chunks || reader == nullptr) return chunk;
+  if (array->source.has_same_chunks || reader == nullptr || array->keeper == nullptr) {
+    return chunk;
+  }
   return std::make_shared<const OtherChunk>(array, std::move(reader), std::move(chunk));
 }
 

@@ -13,6 +13,7 @@
 
 #include "backends/codec/plain_frame.h"
 #include "fs/view/container/zarr_types.h"
+#include "fs/view/elements/box_source.h"
 #include "fs/view/elements/chunk_need.h"
 #include "fs/view/elements/element_source.h"
 #include "fs/view/elements/view_node.h"
@@ -43,6 +44,8 @@ struct ChunkSource {
   bool is_converted = false;  // `elements` are converted from those of the source
   // The elements as the source has them; null if they are of variable size.
   std::shared_ptr<const ElementSource> stored;
+  // The elements, if they are best made a whole chunk at once; may be null.
+  std::shared_ptr<const BoxSource> boxes;
   // Only if they are of variable size.
   std::shared_ptr<const cache::ArrayReader> reader;
   // Reads the whole array, if only a part of it is shown.
@@ -61,7 +64,8 @@ struct StoredArray {
   std::shared_ptr<const ElementSource> elements;  // all of the array; null: of variable size
   std::string name;                               // what errors begin with; may be empty
   ChunkSource source;
-  // If the chunks are not those of the source, each of them may need all of these.
+  // If the chunks are not those of the source, each of them may need all of these. Null if none
+  // of the source is needed by several.
   std::shared_ptr<ChunkKeeper> keeper = std::make_shared<ChunkKeeper>();
 };
 

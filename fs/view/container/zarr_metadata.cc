@@ -329,6 +329,9 @@ Result<void> TakeFixed(const ArrayInput& input, const ElementForm& form, StoredA
     array.elements = ConvertElements(input.elements, form.packing);
     if (array.elements == nullptr) return model::Limit("too many bytes of elements");
   }
+  if (!array.source.is_converted && array.shape.size() == array.source.rank) {
+    array.source.boxes = std::dynamic_pointer_cast<const BoxSource>(array.elements);
+  }
   return {};
 }
 

@@ -57,6 +57,7 @@ constexpr std::array kFileInfos = {
     FileInfo{"nc", "netCDF classic: the arrays of this group"},
     FileInfo{"h5", "HDF5 and netCDF-4: the arrays of this group and below"},
     FileInfo{"ome.tif", "OME-TIFF with all resolutions"},
+    FileInfo{"ome.zarr", "OME-Zarr for viewers: coarser levels, too; a directory"},
     FileInfo{"zarr", "Zarr v3, a directory"},
     FileInfo{"zarr2", "Zarr v2, a directory"},
     FileInfo{"csv", "comma-separated values, an element a row"},

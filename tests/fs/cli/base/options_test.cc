@@ -20,7 +20,7 @@
 #define NDLFS_BEFORE_H5                                                                      \
   "npy, raw, txt, jsonl, raw.hdr, hdr, nhdr, mhd, vrt, xmf, bov, ctl, tif, fits, nii, mrc, " \
   "f77, "                                                                                    \
-  "values.csv, table.csv, csv, zarr, zarr2, " NDLFS_PREVIEW "html, nc, "
+  "values.csv, table.csv, csv, zarr, zarr2, pyramid, " NDLFS_PREVIEW "html, nc, "
 #ifdef NDLFS_WITH_HDF5
 #define NDLFS_VIEWS NDLFS_BEFORE_H5 "h5, values.zarr, values.zarr2, ome.tif"
 #else

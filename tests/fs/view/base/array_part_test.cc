@@ -26,6 +26,7 @@
 #include "fs/view/all_views.h"
 #include "fs/view/base/block_statistics.h"
 #include "fs/view/base/unpacked.h"
+#include "fs/view/elements/box_source.h"
 #include "fs/view/elements/selection.h"
 #include "fs/view/elements/slice_elements.h"
 #include "model/cf_time.h"
@@ -408,6 +409,75 @@ TEST_F(ArrayPartTest, RandomBlocksAreThoseOfAllElements) {
                 test::IsOk());
     ASSERT_EQ(out, whole.substr(from, out.size())) << fmt::format("{}", fmt::join(each, " "));
   }
+}
+
+// Boxes of blocks are made chunk by chunk of the source, and are the same.
+TEST_F(ArrayPartTest, RandomBoxesOfBlocksAreThoseOfAllElements) {
+  std::mt19937 random(12);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<uint64_t> each;
+    for (const uint64_t extent : kShape) each.push_back(1 + random() % (extent + 1));
+    const auto statistic = static_cast<Statistic>(random() % 7);
+    const auto made = MakeBlocks(Input(), {.statistic = statistic, .extents = each});
+    ASSERT_THAT(made, test::IsOk());
+    const size_t item = made->dtype.size();
+    std::string whole(made->elements->size(), '?');
+    ASSERT_THAT(made->elements->Read(0, std::as_writable_bytes(std::span(whole)),
+                                     model::ByteOrder::kLittle, cache::ReadHint::kOnward),
+                test::IsOk());
+    std::vector<uint64_t> begin;
+    std::vector<uint64_t> count;
+    for (const uint64_t extent : made->shape) {
+      begin.push_back(random() % extent);
+      count.push_back(1 + random() % (extent - begin.back()));
+    }
+    std::string expected;
+    for (uint64_t i = 0; i < count[0] * count[1]; ++i) {
+      const uint64_t row = (begin[0] + i / count[1]) * made->shape[1] + begin[1] + i % count[1];
+      expected += whole.substr((row * made->shape[2] + begin[2]) * item, count[2] * item);
+    }
+    const auto* boxes = dynamic_cast<const BoxSource*>(made->elements.get());
+    ASSERT_NE(boxes, nullptr);
+    std::string out(expected.size(), '?');
+    uint64_t done = 0;
+    ASSERT_THAT(boxes->ReadBox(begin, count, std::as_writable_bytes(std::span(out)), done),
+                test::IsOk());
+    ASSERT_EQ(out, expected) << fmt::format("{}", fmt::join(each, " "));
+    EXPECT_GT(done, 0u);
+  }
+}
+
+TEST_F(ArrayPartTest, RoundedMeansAreExact) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const auto means = [&](const std::string& name, Datatype type, std::string bytes,
+                         uint64_t count) {
+    auto& node = store_->AddArray(
+        name, std::make_shared<test::MemoryArray>(type, std::vector<uint64_t>{count}, bytes));
+    AddNumber(node, "_FillValue", model::Value(-1));
+    AddText(node, "place", "is not kept");
+    AddText(node, "units", "K");
+    auto made = MakeBlocks(Input(name), {.statistic = Statistic::kRoundedMean, .extents = {2}});
+    EXPECT_THAT(made, test::IsOk());
+    EXPECT_EQ(made->dtype, type);
+    EXPECT_EQ(made->node->attributes().size(), 2u);
+    std::string out(made->elements->size(), '?');
+    EXPECT_THAT(made->elements->Read(0, std::as_writable_bytes(std::span(out)),
+                                     model::ByteOrder::kLittle, cache::ReadHint::kOnward),
+                test::IsOk());
+    return out;
+  };
+  EXPECT_EQ(means("/short", Datatype::Integer(2, true),
+                  Bytes(std::vector<int16_t>{1, 2, 2, 3, -2, -3, -5, -6, -1, 7, -1, -1, 32767,
+                                             32766, -1}),
+                  15),
+            Bytes(std::vector<int16_t>{2, 2, -2, -6, 7, -1, 32766, -1}));
+  EXPECT_EQ(
+      means("/long", Datatype::Integer(8, true),
+            Bytes(std::vector<int64_t>{kMost, kMost - 2, kMost, kMost, -kMost, -kMost}), 6),
+      Bytes(std::vector<int64_t>{kMost - 1, kMost, -kMost}));
+  EXPECT_EQ(means("/float", Datatype::Float32(),
+                  Bytes(std::vector<float>{1, 2, -1, 4, -1, -1, 0.5F}), 7),
+            Bytes(std::vector<float>{1.5F, 4, -1, 0.5F}));
 }
 
 TEST_F(ArrayPartTest, CoordinatesOfBlocksAreTheirCentres) {

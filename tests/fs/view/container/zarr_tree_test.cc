@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "backends/base/json.h"
@@ -615,6 +616,63 @@ TEST_F(ZarrTreeTest, AttributesAndNamesOfDimensionsAreInTheDocument) {
   EXPECT_EQ(json["attributes"].dump(),
             R"({"units":"K","scale":0.1,"range":[1.0,"Infinity"],"flag":true,)"
             R"("nested":{"a":[1,null]}})");
+}
+
+// Zeros in chunks; counts how often each is asked for, and fails once.
+class CountedArray final : public backends::ArraySource {
+ public:
+  CountedArray(std::vector<uint64_t> shape, std::vector<uint64_t> chunk, uint64_t fails_at) {
+    spec_.dtype = Datatype::Integer(2, true);
+    spec_.grid = backends::ChunkGrid::Regular(shape, std::move(chunk),
+                                              backends::ChunkGrid::Edge::kCropped)
+                     .value();
+    spec_.shape = std::move(shape);
+    spec_.fill = std::vector<std::byte>(2, std::byte{1});
+    fails_at_ = fails_at;
+  }
+  const backends::ArraySpec& spec() const override { return spec_; }
+  model::Result<backends::ChunkLocation> Locate(std::span<const uint64_t> index,
+                                                backends::IndexCache&) const override {
+    const uint64_t number = index[0] * spec_.grid.counts()[1] + index[1];
+    ++counts_[number];
+    if (number == fails_at_ && counts_[number] == 1) return model::BadInput("not now");
+    return backends::ChunkLocation::Absent();
+  }
+  const std::map<uint64_t, int>& counts() const { return counts_; }
+
+ private:
+  backends::ArraySpec spec_;
+  uint64_t fails_at_;
+  mutable std::map<uint64_t, int> counts_;
+};
+
+TEST_F(ZarrTreeTest, ChunkOfAPyramidGoesOnWhereItHasStopped) {
+  const auto array = std::make_shared<CountedArray>(std::vector<uint64_t>{1024, 1024},
+                                                    std::vector<uint64_t>{256, 256}, 9);
+  const ArrayInput input = Input(array);
+  const auto found = ArrayViews().Find(input, "data.ome.zarr");
+  ASSERT_TRUE(found && found->is_directory && !found->is_listed);
+  const auto tree = ArrayViews().Make(input, "data.ome.zarr");
+  ASSERT_THAT(tree, IsOk());
+  EXPECT_THAT(List(*tree), ElementsAre("zarr.json", "0/", "1/", "2/"));
+  EXPECT_TRUE(array->counts().empty()) << "nothing is read before a chunk is";
+  const auto node = FindBelow(*tree, "2/c/0/0");
+  ASSERT_THAT(node, IsOk());
+  const ViewPtr chunk = FileOf(*node);
+  ASSERT_EQ(chunk->size(), 256 * 256 * 2u);
+  std::string out(64, '?');
+  EXPECT_THAT(chunk->Read(0, std::as_writable_bytes(std::span(out))),
+              IsError(ErrorCode::kBadInput, HasSubstr("not now")));
+  const std::map<uint64_t, int> before = array->counts();
+  EXPECT_EQ(before.size(), 10u);
+  EXPECT_THAT(chunk->Read(131000, std::as_writable_bytes(std::span(out))), IsOkAnd(64u));
+  std::string expected;
+  for (int i = 0; i < 32; ++i) expected += Raw(int16_t{257});
+  EXPECT_EQ(out, expected);
+  EXPECT_EQ(array->counts().size(), 16u);
+  for (uint64_t number = 0; number < 9; ++number) {
+    EXPECT_EQ(array->counts().at(number), before.at(number)) << number;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/container/pyramid_levels.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "fs/view/base/array_part.h"
+#include "fs/view/base/attributes.h"
+#include "fs/view/base/block_statistics.h"
+#include "fs/view/base/number_array.h"
+#include "fs/view/elements/converted_elements.h"
+#include "fs/view/place/label_numbers.h"
+#include "fs/view/place/ome_image.h"
+
+namespace ndlfs::fs::pyramid {
+namespace {
+
+using model::Result;
+using Axes = std::vector<ImageAxisOfArray>;
+using Extents = std::vector<uint64_t>;
+
+constexpr uint64_t kSmallEnough = 256;
+constexpr size_t kMostLevels = 64;
+
+// --- Levels of the store
+
+// Whether `level` shows the same as `full` with fewer elements along axes of space.
+bool IsSmallerLevel(const ArrayInput& level, const ArrayInput& full, const Axes& axes) {
+  if (level.dtype != full.dtype || level.shape.size() != full.shape.size()) return false;
+  if (level.reader == nullptr || level.elements == nullptr) return false;
+  for (const ImageAxisOfArray& axis : axes) {
+    const uint64_t extent = level.shape[axis.dimension];
+    const uint64_t of_full = full.shape[axis.dimension];
+    const bool is_space = axis.type == AxisType::kSpace;
+    if (extent == 0 || extent > of_full || (!is_space && extent != of_full)) return false;
+  }
+  return level.shape != full.shape;
+}
+
+// An error that may pass ends the search; a level with another one is none.
+Result<std::optional<ArrayInput>> LevelOrNone(Result<ArrayInput> loaded) {
+  if (loaded) return std::optional(*std::move(loaded));
+  if (loaded.error().is_transient()) return model::Propagate(std::move(loaded).error());
+  return std::nullopt;
+}
+
+// The datasets of an image of OME-Zarr behind the array.
+Result<std::vector<ArrayInput>> FindDatasets(const ArrayInput& array,
+                                             const backends::Json& image) {
+  std::vector<ArrayInput> found;
+  bool is_behind = false;
+  for (const auto& dataset : OmeMember(image, "datasets")) {
+    const std::string path = OmeText(OmeMember(dataset, "path"));
+    if (is_behind && found.size() < kMostLevels) {
+      NDLFS_TRY(auto level, LevelOrNone(LoadOmeLevel(*array.group, path)));
+      if (!level) break;
+      found.push_back(*std::move(level));
+    }
+    is_behind = is_behind || path == array.node->array().name;
+  }
+  return found;
+}
+
+// The reduced images of a picture of a TIFF file: /overviews/1 ... of /image.
+Result<std::vector<ArrayInput>> FindOverviews(const ArrayInput& array) {
+  constexpr std::string_view kImage = "image";
+  std::vector<ArrayInput> found;
+  const std::string& name = array.node->array().name;
+  const bool is_tiff =
+      name.starts_with(kImage) && !array.node->attributes().empty() &&
+      FindAttribute(array.node->attributes(), "PhotometricInterpretation") != nullptr;
+  if (!is_tiff) return found;
+  const std::string group = "overviews" + name.substr(kImage.size());
+  while (found.size() < kMostLevels) {
+    NDLFS_TRY(auto level, LevelOrNone(LoadOmeLevel(
+                              *array.group, group + '/' + std::to_string(found.size() + 1))));
+    if (!level) break;
+    found.push_back(*std::move(level));
+  }
+  return found;
+}
+
+// The other scales of a volume of Neuroglancer.
+Result<std::vector<ArrayInput>> FindScales(const ArrayInput& array) {
+  const auto is_scale = [](const ArrayInput& one) {
+    const auto& attributes = one.node->attributes();
+    return !TextOf(attributes, "encoding").empty() &&
+           NumbersOf(attributes, "resolution").size() == 3;
+  };
+  std::vector<ArrayInput> found;
+  if (!is_scale(array) || array.group->path() != "/") return found;
+  NDLFS_TRY(const std::vector<std::string> names, array.group->List());
+  for (const std::string& name : names) {
+    if (found.size() == kMostLevels || name == array.node->array().name) continue;
+    NDLFS_TRY(auto scale, LevelOrNone(LoadOmeLevel(*array.group, name)));
+    if (scale && is_scale(*scale)) found.push_back(*std::move(scale));
+  }
+  const auto size = [](const ArrayInput& one) {
+    return one.elements == nullptr ? 0 : one.elements->size();
+  };
+  std::ranges::stable_sort(found, std::ranges::greater(), size);
+  return found;
+}
+
+Result<std::vector<ArrayInput>> FindStoredLevels(const ArrayInput& array, const Axes& axes) {
+  std::vector<ArrayInput> found;
+  if (array.part || array.reader == nullptr || array.group == nullptr) return found;
+  const auto image = FindOmeImage(array.group->node());
+  if (image) {
+    NDLFS_TRY(found, FindDatasets(array, *image));
+  } else {
+    NDLFS_TRY(found, FindOverviews(array));
+    if (found.empty()) {
+      NDLFS_TRY(found, FindScales(array));
+    }
+  }
+  std::vector<ArrayInput> smaller;
+  for (ArrayInput& level : found) {
+    if (IsSmallerLevel(level, smaller.empty() ? array : smaller.back(), axes)) {
+      smaller.push_back(std::move(level));
+    }
+  }
+  return smaller;
+}
+
+// --- The form of all levels
+
+// `array` with the dimensions in the order of the axes.
+Result<ArrayInput> InOrder(const ArrayInput& array, const Axes& axes) {
+  if (std::ranges::is_sorted(axes, {}, &ImageAxisOfArray::dimension)) return array;
+  ArrayPart part = PartOf(array);
+  if (part.is_converted || part.blocks) {
+    return model::NotFound(
+        "images of OME-Zarr have time first, and then a channel; these "
+        "values are in another order");
+  }
+  std::vector<size_t> dimensions;
+  for (const ImageAxisOfArray& axis : axes) {
+    dimensions.push_back(*DimensionOfWhole(part, axis.dimension));
+  }
+  return MakePart(part.whole, std::move(part.selection), std::move(dimensions));
+}
+
+// float16 and its like as float32, as all levels.
+ArrayInput InUsualFloats(const ArrayInput& array) {
+  ElementConversion wider = ToFloat32(array.dtype);
+  if (!wider.converter) return array;
+  ArrayInput floats = array;
+  ArrayPart part = PartOf(array);
+  part.is_converted = true;
+  auto node = std::make_shared<backends::Node>(*array.node);
+  if (auto* ndarray = std::get_if<model::Ndarray>(&node->entity)) {
+    ndarray->type = wider.type;
+    ndarray->storage.fillvalue.reset();
+  }
+  floats.node = std::move(node);
+  floats.dtype = wider.type;
+  floats.elements = ConvertElements(array.elements, std::move(wider));
+  floats.reader = nullptr;
+  floats.part = std::make_shared<const ArrayPart>(std::move(part));
+  return floats;
+}
+
+Result<Level> StoredLevel(const ArrayInput& array, const ArrayInput& full, const Axes& axes) {
+  Level level;
+  NDLFS_TRY(level.array, InOrder(array, axes));
+  level.array = InUsualFloats(level.array);
+  for (const ImageAxisOfArray& axis : axes) {
+    level.factors.push_back(static_cast<double>(full.shape[axis.dimension]) /
+                            static_cast<double>(array.shape[axis.dimension]));
+  }
+  if (const auto numbers = AsNumbers(array)) {
+    NDLFS_TRY(level.own, DescribeGeometry(array, *numbers));
+  }
+  return level;
+}
+
+// --- Computed levels
+
+uint64_t Quotient(uint64_t extent, uint64_t by) { return extent / by + (extent % by != 0); }
+
+// Doubles the blocks along the axes that the next level has fewer elements along. False if the
+// level of `blocks` is the last one. The third axis of a stack of few pictures waits until
+// these are about as small.
+bool NextBlocks(const Axes& axes, const Extents& shape, Extents& blocks) {
+  constexpr uint64_t kFewer = 4;
+  Extents counts;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].is_halved) counts.push_back(Quotient(shape[i], blocks[i]));
+  }
+  std::ranges::sort(counts);
+  if (counts.empty() || counts.back() <= kSmallEnough) return false;
+  const uint64_t of_picture = counts.size() == 3 ? counts[1] : 0;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const uint64_t count = Quotient(shape[i], blocks[i]);
+    const bool waits = count < of_picture / kFewer;
+    if (axes[i].is_halved && count > 1 && !waits) blocks[i] *= 2;
+  }
+  return true;
+}
+
+Result<void> AddComputedLevels(const ArrayInput& full, Pyramid& pyramid) {
+  const auto statistic =
+      pyramid.method == Method::kFirst ? Statistic::kFirst : Statistic::kRoundedMean;
+  Extents blocks(full.shape.size(), 1);
+  while (pyramid.levels.size() < kMostLevels && NextBlocks(pyramid.axes, full.shape, blocks)) {
+    Level level;
+    NDLFS_TRY(level.array, MakeBlocks(full, {.statistic = statistic, .extents = blocks}));
+    level.factors.assign(blocks.begin(), blocks.end());
+    level.blocks = blocks;
+    pyramid.levels.push_back(std::move(level));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Pyramid> MakePyramid(const ArrayInput& array) {
+  Pyramid pyramid;
+  NDLFS_TRY(pyramid.axes, FindAxes(array));
+  NDLFS_TRY(const ArrayInput full, InOrder(array, pyramid.axes));
+  pyramid.levels.push_back(
+      {.array = InUsualFloats(full), .factors = std::vector<double>(array.shape.size(), 1)});
+  NDLFS_TRY(const std::vector<ArrayInput> stored, FindStoredLevels(array, pyramid.axes));
+  if (!stored.empty()) {
+    pyramid.method = Method::kStored;
+    for (const ArrayInput& one : stored) {
+      NDLFS_TRY(Level level, StoredLevel(one, array, pyramid.axes));
+      pyramid.levels.push_back(std::move(level));
+    }
+    return pyramid;
+  }
+  if (AreLabels(PartOf(array).whole)) pyramid.method = Method::kFirst;
+  NDLFS_RETURN_IF_ERROR(AddComputedLevels(full, pyramid));
+  return pyramid;
+}
+
+}  // namespace ndlfs::fs::pyramid
