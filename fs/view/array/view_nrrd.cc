@@ -64,6 +64,13 @@ struct Nrrd {
   std::string name;
 };
 
+// Programs take a vector for one pixel, whatever its length is.
+std::string KindOfSamples(const Raster& raster) {
+  if (!raster.is_colour) return "vector";
+  if (raster.samples == 3) return "RGB-color";
+  return raster.samples == 4 && raster.alpha != Alpha::kNone ? "RGBA-color" : "vector";
+}
+
 std::optional<Nrrd> FittingNrrd(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
   if (!numbers || numbers->rank() == 0 || NrrdTypeOf(numbers->number).empty())
@@ -79,7 +86,7 @@ std::optional<Nrrd> FittingNrrd(const ArrayInput& input) {
     nrrd.first_kind = "complex";
   } else if (raster && raster->samples > 1) {
     nrrd.first_size = fmt::format("{}", raster->samples);
-    nrrd.first_kind = raster->samples == 3 ? "RGB-color" : "RGBA-color";
+    nrrd.first_kind = KindOfSamples(*raster);
     --nrrd.rank;
   }
   if (nrrd.rank + (nrrd.first_size.empty() ? 0 : 1) > kMostNrrdAxes) return std::nullopt;
