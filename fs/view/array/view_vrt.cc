@@ -166,7 +166,9 @@ std::string RenderBand(const Vrt& vrt, uint64_t band, const std::string& name) {
         name.empty() ? std::string() : fmt::format("<Description>{}</Description>", name);
     out += fmt::format("    {:<{}}\n", element, PageNames::kMostBytes + 27);
   }
-  if (raster.is_colour) out += ColourOf(raster, band % raster.samples);
+  if (raster.is_colour) {
+    out += ColourOf(raster, raster.has_band_pages ? band : band % raster.samples);
+  }
   if (!vrt.missing.empty())
     out += fmt::format("    <NoDataValue>{}</NoDataValue>\n", vrt.missing);
   if (!vrt.unit.empty()) out += fmt::format("    <UnitType>{}</UnitType>\n", vrt.unit);

@@ -142,12 +142,24 @@ bool HasColourBytes(const ArrayInput& input, const NumberArray& numbers) {
   return names.size() != numbers.rank() || !IsNameOfPlace(names.back());
 }
 
+// Whether the `bands` samples or pages of a picture begin with red, green and blue, by what a
+// TIFF file says.
+bool AreColours(const ArrayInput& input, const NumberArray& numbers, uint64_t bands) {
+  return TextOf(input.node->attributes(), "PhotometricInterpretation") == "RGB" && bands >= 3 &&
+         !IsComplex(numbers.number);
+}
+
 bool HasColours(const ArrayInput& input, const NumberArray& numbers, bool has_samples) {
-  const std::string photometric = TextOf(input.node->attributes(), "PhotometricInterpretation");
-  if (!has_samples || photometric.empty()) return HasColourBytes(input, numbers);
-  const bool is_light = numbers.number == Number::kUInt8 || numbers.number == Number::kUInt16;
-  return photometric == "RGB" && is_light && numbers.shape.back() >= 3 &&
-         input.dtype.kind() == Kind::kInteger;
+  const bool is_told = !TextOf(input.node->attributes(), "PhotometricInterpretation").empty();
+  if (has_samples && is_told) return AreColours(input, numbers, numbers.shape.back());
+  return HasColourBytes(input, numbers);
+}
+
+bool HasBandPages(const ArrayInput& input, const NumberArray& numbers) {
+  return numbers.rank() == 3 && input.shape.size() == 3 &&
+         IsNameOfBands(DimensionName(input, 0)) &&
+         !IsNameOfNoPlace(PlainDimension(DimensionName(input, 1))) &&
+         !IsNameOfNoPlace(PlainDimension(DimensionName(input, 2)));
 }
 
 // Without a word about it, a fourth sample of colours is alpha.
@@ -277,7 +289,6 @@ std::optional<Raster> AsRaster(const ArrayInput& input, const NumberArray& numbe
     raster.sample_axis = --rank;
     raster.samples = numbers.shape[rank];
   }
-  if (raster.is_colour && raster.samples > 3) raster.alpha = AlphaOf(input);
   raster.x_axis = --rank;
   raster.width = numbers.shape[rank];
   if (rank > 0) {
@@ -286,6 +297,10 @@ std::optional<Raster> AsRaster(const ArrayInput& input, const NumberArray& numbe
   }
   // No overflow: the product of all is the size of the array.
   for (size_t d = 0; d < rank; ++d) raster.pages *= numbers.shape[d];
+  raster.has_band_pages = !raster.sample_axis && HasBandPages(input, numbers);
+  if (raster.has_band_pages) raster.is_colour = AreColours(input, numbers, raster.pages);
+  const uint64_t bands = raster.has_band_pages ? raster.pages : raster.samples;
+  if (raster.is_colour && bands > 3) raster.alpha = AlphaOf(input);
   return raster;
 }
 

@@ -104,7 +104,9 @@ struct Raster {
   uint64_t height = 1;
   uint64_t pages = 1;
   uint64_t samples = 1;  // numbers in a pixel, at most kMostSamples
-  // The first three samples are red, green and blue; if not, samples are bands of any meaning.
+  // Pages are bands of one picture; then a pixel has one number.
+  bool has_band_pages = false;
+  // The first three samples, or bands, are red, green and blue. Others may mean anything.
   bool is_colour = false;
   Alpha alpha = Alpha::kNone;
   // The dimensions of the array that these are.
@@ -136,9 +138,10 @@ bool IsNameOfBands(std::string_view name);
 //   have ("channel", "c", "wavelength"), and the two before it are named as rows and columns
 //   ("y" and "x", "lat" and "lon", "line" and "sample"); or if INTERLACE_MODE of an HDF5 image
 //   is INTERLACE_PIXEL.
-// - Where PhotometricInterpretation of a TIFF file tells what samples are, it is believed: RGB
-//   in 8 or 16 bits is in colour. Else bytes without a sign whose last dimension is 3 or 4 long
-//   are in colour, unless that dimension has the name of a place.
+// - Pages are bands if the first of three dimensions has the name of bands.
+// - Where PhotometricInterpretation of a TIFF file tells what samples or bands are, it is
+//   believed. Else bytes without a sign whose last dimension is 3 or 4 long are in colour,
+//   unless that dimension has the name of a place.
 std::optional<Raster> AsRaster(const ArrayInput& input, const NumberArray& numbers);
 
 }  // namespace ndlfs::fs

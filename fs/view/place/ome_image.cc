@@ -88,9 +88,7 @@ std::vector<OmeChannel> ChannelsOfBands(const ArrayInput& array, size_t count) {
   constexpr size_t kColours = 3;
   const bool is_colour = TextOf(array.node->attributes(), "PhotometricInterpretation") == "RGB";
   const bool is_byte = array.dtype == model::Datatype::Integer(1, false);
-  const auto number = NumberOfType(array.dtype);
-  const bool is_light = is_byte || number == Number::kUInt16;
-  if (!is_colour || !is_light || count < kColours) return {};
+  if (!is_colour || count < kColours) return {};
   std::vector<OmeChannel> channels(count);
   for (size_t i = 0; i < count; ++i) {
     channels[i].is_active = i < kColours;

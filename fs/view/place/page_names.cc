@@ -59,7 +59,7 @@ std::vector<std::string> NamesAlong(const Axis& axis, const std::vector<double>&
 }  // namespace
 
 bool PageNames::MayHave(const Geometry& geometry, const Raster& raster) {
-  if (raster.pages > kMostPages / raster.samples || raster.is_colour) return false;
+  if (raster.pages > kMostPages / raster.samples) return false;
   return std::ranges::any_of(DimensionsOfBands(raster), [&](size_t d) {
     return geometry.axes[d].coordinates != nullptr || !geometry.axes[d].names.empty();
   });

@@ -24,7 +24,7 @@ class PageNames {
   // If there are more pages, or numbers in the pixels at one place of all pages, none has one.
   static constexpr uint64_t kMostPages = 65'536;
 
-  // Whether some page may have a name; colours have none. Reads nothing.
+  // Whether some page may have a name. Reads nothing.
   static bool MayHave(const Geometry& geometry, const Raster& raster);
   // Decodes the coordinates.
   static model::Result<PageNames> Read(const Geometry& geometry, const Raster& raster);
