@@ -148,7 +148,8 @@ class BandsTest(harness.SourceTestCase):
         np.testing.assert_array_equal(one, values[:, :, 3])
         self.assertEqual((transform, system), (TRANSFORM, "32632"))
         mean = np.load(mounted.join("seven.tif", "image", "data[mean:y=2,x=2].npy"))
-        np.testing.assert_allclose(mean, values.reshape(10, 2, 15, 2, 7).mean(axis=(1, 3)))
+        known = np.where(values == 7, np.nan, values).reshape(10, 2, 15, 2, 7)
+        np.testing.assert_allclose(mean, np.nanmean(known, axis=(1, 3)))
 
     def test_netcdf_has_the_place_by_names(self):
         self.create("seven.tif", scene(7), "INTERLEAVE=PIXEL", "PHOTOMETRIC=MINISBLACK")
