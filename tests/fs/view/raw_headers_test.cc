@@ -124,7 +124,8 @@ TEST_F(RawHeadersTest, BandsInPixelsAreOnePicture) {
   EXPECT_THAT(ReadText("data.hdr"), HasSubstr("interleave = bip\n"));
   EXPECT_THAT(ReadText("data.mhd"), HasSubstr("DimSize = 6 5\nElementNumberOfChannels = 7\n"));
   EXPECT_THAT(ReadText("data.nhdr"), AllOf(HasSubstr("dimension: 3\nsizes: 7 6 5\n"),
-                                           HasSubstr("kinds: vector domain domain\n")));
+                                           HasSubstr("kinds: vector domain domain\n"),
+                                           HasSubstr("labels: \"band\" \"x\" \"y\"\n")));
   const std::string vrt = ReadText("data.vrt");
   EXPECT_THAT(vrt, HasSubstr("band=\"7\""));
   EXPECT_THAT(vrt, HasSubstr("<ImageOffset>                 12</ImageOffset>\n"
