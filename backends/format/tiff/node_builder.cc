@@ -61,6 +61,8 @@ class Builder {
       attributes.push_back(std::move(attribute));
     }
     for (const auto& attribute : series.attributes) attributes.push_back(attribute);
+    const auto* extra = model::FindAttribute(attributes, "ExtraSamples");
+    extra_samples_ = extra == nullptr ? std::nullopt : std::optional(*extra);
     if (nodes_.contains("/time")) {
       attributes.push_back(model::MakeTextAttribute("coordinates", "time"));
     }
@@ -146,6 +148,9 @@ class Builder {
     if (plan.spacing[1]) *plan.spacing[1] *= Ratio(full.length, stack.form.length);
     std::vector<model::Attribute> attributes = {
         model::MakeTextAttribute("PhotometricInterpretation", PhotometricOf(stack.form))};
+    if (extra_samples_ && stack.form.samples == full.samples) {
+      attributes.push_back(*extra_samples_);
+    }
     AddArray(group, name, plan, stack.error, place, std::move(attributes), {});
   }
 
@@ -290,6 +295,7 @@ class Builder {
   const OpenOptions& options_;
   const TiffFile file_;
   Nodes nodes_;
+  std::optional<model::Attribute> extra_samples_;  // of the picture that is being added
   // The names of dimensions, by the path that they would have, by their length, and by their
   // coordinates.
   std::map<std::tuple<std::string, uint64_t, std::optional<std::pair<double, double>>>,

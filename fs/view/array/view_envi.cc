@@ -66,7 +66,7 @@ std::optional<Envi> FittingEnvi(const ArrayInput& input) {
   if (!raster || EnviTypeOf(raster->number) == 0) return std::nullopt;
   if (raster->width > kMost || raster->height > kMost || raster->pages > kMost)
     return std::nullopt;
-  // Pixels in colour are one picture, or there is no word for their order.
+  // Pixels of several numbers are one picture, or there is no word for their order.
   if (raster->samples > 1 && raster->pages > 1) return std::nullopt;
   return Envi{*raster, EnviTypeOf(raster->number), NameInHeader(input), MissingText(input)};
 }
@@ -127,14 +127,14 @@ std::string MapInfo(const EnviSystem& system, const MapPlace& place, const GeoTr
 std::string Render(const Envi& envi, const std::optional<MapPlace>& place,
                    const Transform& transform, const NumberText& text) {
   const Raster& raster = envi.raster;
-  const bool has_colours = raster.samples > 1;
+  const bool is_interleaved = raster.samples > 1;
   std::string out = "ENVI\n";
   out += fmt::format("description = {{{}}}\n", envi.name);
   out += fmt::format("samples = {}\nlines = {}\nbands = {}\n", raster.width, raster.height,
-                     has_colours ? raster.samples : raster.pages);
+                     is_interleaved ? raster.samples : raster.pages);
   out += "header offset = 0\nfile type = ENVI Standard\n";
   out += fmt::format("data type = {}\ninterleave = {}\nbyte order = 0\n", envi.type,
-                     has_colours ? "bip" : "bsq");
+                     is_interleaved ? "bip" : "bsq");
   if (!envi.missing.empty()) out += fmt::format("data ignore value = {}\n", envi.missing);
   const bool is_upright =
       transform && transform->dy < 0 && transform->x_of_line == 0 && transform->y_of_pixel == 0;

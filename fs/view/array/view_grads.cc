@@ -85,6 +85,8 @@ std::optional<Grads> FittingGrads(const ArrayInput& input) {
   for (const uint64_t length : numbers->shape) {
     if (length > std::numeric_limits<int32_t>::max()) return std::nullopt;
   }
+  // GrADS has no bands in pixels.
+  if (AsRaster(input, *numbers)->sample_axis) return std::nullopt;
   // The order of its dimensions is fixed: time, level, latitude, longitude.
   for (size_t d = 0; d < numbers->rank(); ++d) {
     const bool may_be_time = d == 0 && numbers->rank() > 2;

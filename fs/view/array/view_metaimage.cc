@@ -56,7 +56,7 @@ std::string_view MetaTypeOf(Number number) {
 struct MetaImage {
   NumberArray numbers;
   Geometry geometry;
-  size_t rank = 0;  // of the array without that of colours
+  size_t rank = 0;  // of the array without that of the numbers of a pixel
   // The lengths of the image, the fastest first: VTK refuses more than three. Dimensions before
   // them lie one behind the other along the last one.
   std::vector<uint64_t> lengths;
@@ -74,7 +74,7 @@ std::optional<MetaImage> FittingMetaImage(const ArrayInput& input) {
   MetaImage image;
   image.numbers = *numbers;
   image.channels = raster->samples;
-  image.rank = numbers->rank() - (image.channels > 1 ? 1 : 0);
+  image.rank = numbers->rank() - (raster->sample_axis ? 1 : 0);
   image.raw_name = RawFileName(input);
   constexpr size_t kMostOfVtk = 3;
   for (size_t n = 0; n < image.rank; ++n) {

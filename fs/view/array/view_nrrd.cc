@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "fs/view/array/views.h"
+#include "fs/view/base/array_part.h"
 #include "fs/view/base/raw_header.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/place/geometry.h"
@@ -60,9 +61,17 @@ struct Nrrd {
   size_t rank = 0;         // dimensions of places
   std::string first_size;  // of an axis before them: parts of an element
   std::string first_kind;
+  std::string first_label;
   std::string raw_name;
   std::string name;
 };
+
+// Programs take a vector for one pixel, whatever its length is.
+std::string KindOfSamples(const Raster& raster) {
+  if (!raster.is_colour) return "vector";
+  if (raster.samples == 3) return "RGB-color";
+  return raster.samples == 4 && raster.alpha != Alpha::kNone ? "RGBA-color" : "vector";
+}
 
 std::optional<Nrrd> FittingNrrd(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
@@ -79,7 +88,8 @@ std::optional<Nrrd> FittingNrrd(const ArrayInput& input) {
     nrrd.first_kind = "complex";
   } else if (raster && raster->samples > 1) {
     nrrd.first_size = fmt::format("{}", raster->samples);
-    nrrd.first_kind = raster->samples == 3 ? "RGB-color" : "RGBA-color";
+    nrrd.first_kind = KindOfSamples(*raster);
+    nrrd.first_label = PlainName(DimensionName(input, *raster->sample_axis));
     --nrrd.rank;
   }
   if (nrrd.rank + (nrrd.first_size.empty() ? 0 : 1) > kMostNrrdAxes) return std::nullopt;
@@ -220,7 +230,7 @@ std::string Render(const Nrrd& nrrd, const NrrdPlace& place, const NumberText& t
   if (!nrrd.first_kind.empty()) {
     out += Line(nrrd, "kinds", nrrd.first_kind, [](size_t) { return "domain"; });
   }
-  out += Line(nrrd, "labels", "\"\"",
+  out += Line(nrrd, "labels", fmt::format("\"{}\"", nrrd.first_label),
               [&](size_t d) { return fmt::format("\"{}\"", PlainName(axis(d).name)); });
   out += Line(nrrd, "units", "\"\"", [&](size_t d) {
     return is_in_space(d) ? "\"\"" : fmt::format("\"{}\"", PlainName(axis(d).units));

@@ -142,6 +142,15 @@ std::string RenderPlace(const MapPlace& place, const Transform& transform,
                            text(transform->dy));
 }
 
+std::string_view ColourOf(const Raster& raster, uint64_t sample) {
+  static constexpr std::array<std::string_view, 5> kColours = {
+      "  <ColorInterp>Red</ColorInterp>  \n", "  <ColorInterp>Green</ColorInterp>\n",
+      "  <ColorInterp>Blue</ColorInterp> \n", "  <ColorInterp>Alpha</ColorInterp>\n",
+      "                                  \n"};
+  const uint64_t known = raster.alpha == Alpha::kNone ? 3 : 4;
+  return kColours[sample < known ? sample : kColours.size() - 1];
+}
+
 // All bands are equally long: their numbers have blanks before them, their names behind them.
 std::string RenderBand(const Vrt& vrt, uint64_t band, const std::string& name) {
   const Raster& raster = vrt.raster;
@@ -157,11 +166,8 @@ std::string RenderBand(const Vrt& vrt, uint64_t band, const std::string& name) {
         name.empty() ? std::string() : fmt::format("<Description>{}</Description>", name);
     out += fmt::format("    {:<{}}\n", element, PageNames::kMostBytes + 27);
   }
-  if (raster.samples > 1) {
-    static constexpr std::array<std::string_view, 4> kColours = {
-        "  <ColorInterp>Red</ColorInterp>  \n", "  <ColorInterp>Green</ColorInterp>\n",
-        "  <ColorInterp>Blue</ColorInterp> \n", "  <ColorInterp>Alpha</ColorInterp>\n"};
-    out += kColours[band % raster.samples];
+  if (raster.is_colour) {
+    out += ColourOf(raster, raster.has_band_pages ? band : band % raster.samples);
   }
   if (!vrt.missing.empty())
     out += fmt::format("    <NoDataValue>{}</NoDataValue>\n", vrt.missing);

@@ -5,9 +5,12 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "backends/base/checked.h"
+#include "fs/view/base/array_part.h"
+#include "fs/view/base/attributes.h"
 #include "model/float_format.h"
 
 namespace ndlfs::fs {
@@ -60,12 +63,114 @@ bool IsNameOfPlace(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
-bool HasColours(const ArrayInput& input, const NumberArray& numbers) {
+// The name of a dimension in lower case, without the number of a second one ("band_2").
+std::string PlainDimension(std::string_view name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  if (end != name.npos && end > 0 && end + 1 < name.size() && name[end] == '_') {
+    name = name.substr(0, end);
+  }
+  std::string plain(name);
+  for (char& c : plain) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return plain;
+}
+
+template <size_t n>
+bool IsOneOf(std::string_view name, const std::array<std::string_view, n>& names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool IsNameOfRows(std::string_view name) {
+  static constexpr std::array<std::string_view, 19> kNames = {
+      "y",        "lat",       "latitude", "rlat",        "northing", "row", "rows",
+      "line",     "lines",     "height",   "along_track", "atrack",   "ny",  "nrow",
+      "scanline", "scanlines", "nlines",   "j",           "downtrack"};
+  return IsOneOf(name, kNames);
+}
+
+bool IsNameOfColumns(std::string_view name) {
+  static constexpr std::array<std::string_view, 22> kNames = {
+      "x",          "lon",          "longitude",   "rlon",        "easting", "column",
+      "columns",    "col",          "cols",        "width",       "sample",  "samples",
+      "pixel",      "pixels",       "xtrack",      "nx",          "ncol",    "i",
+      "crosstrack", "across_track", "cross_track", "ground_pixel"};
+  return IsOneOf(name, kNames);
+}
+
+// Channels of a picture have these names, but also electrodes and realizations.
+bool MayNameSamples(std::string_view name) {
+  static constexpr std::array<std::string_view, 15> kNames = {
+      "channel",   "channels",   "chan",       "ch",          "c",
+      "component", "components", "sample",     "samples",     "s",
+      "rgb",       "rgba",       "wavelength", "wavelengths", "spectral"};
+  return IsOneOf(name, kNames);
+}
+
+// No row and no column of a picture.
+bool IsNameOfNoPlace(std::string_view name) {
+  static constexpr std::array<std::string_view, 31> kNames = {
+      "time",     "t",        "date",  "datetime", "valid_time", "step",        "frame",
+      "page",     "z",        "level", "lev",      "levels",     "plev",        "pressure",
+      "depth",    "altitude", "layer", "member",   "ensemble",   "realization", "number",
+      "station",  "site",     "trial", "epoch",    "batch",      "version",     "spectrum",
+      "isobaric", "band",     "bands"};
+  return IsOneOf(name, kNames) || IsOneOf<4>(name, {"channel", "channels", "c", "wavelength"});
+}
+
+// Whether the last dimension is the samples of a pixel, by names or by what formats say.
+bool HasSamples(const ArrayInput& input, const NumberArray& numbers) {
+  const size_t rank = numbers.rank();
+  if (rank < 3 || rank != input.shape.size() || numbers.shape.back() > kMostSamples) {
+    return false;
+  }
+  if (rank == 3 && TextOf(input.node->attributes(), "INTERLACE_MODE") == "INTERLACE_PIXEL") {
+    return true;
+  }
+  const std::string last = PlainDimension(DimensionName(input, rank - 1));
+  const std::string x = PlainDimension(DimensionName(input, rank - 2));
+  const std::string y = PlainDimension(DimensionName(input, rank - 3));
+  if (IsNameOfBands(last)) return !IsNameOfNoPlace(x) && !IsNameOfNoPlace(y);
+  return MayNameSamples(last) && IsNameOfColumns(x) && IsNameOfRows(y);
+}
+
+bool HasColourBytes(const ArrayInput& input, const NumberArray& numbers) {
   if (numbers.number != Number::kUInt8 || numbers.rank() < 3) return false;
   if (numbers.shape.back() != 3 && numbers.shape.back() != 4) return false;
   if (input.dtype.kind() != Kind::kInteger && input.dtype.kind() != Kind::kArray) return false;
   const std::vector<std::string>& names = input.node->array().dimension_names;
   return names.size() != numbers.rank() || !IsNameOfPlace(names.back());
+}
+
+// Whether the `bands` samples or pages of a picture begin with red, green and blue, by what a
+// TIFF file says.
+bool AreColours(const ArrayInput& input, const NumberArray& numbers, uint64_t bands) {
+  return TextOf(input.node->attributes(), "PhotometricInterpretation") == "RGB" && bands >= 3 &&
+         !IsComplex(numbers.number);
+}
+
+bool HasColours(const ArrayInput& input, const NumberArray& numbers, bool has_samples) {
+  const bool is_told = !TextOf(input.node->attributes(), "PhotometricInterpretation").empty();
+  if (has_samples && is_told) return AreColours(input, numbers, numbers.shape.back());
+  return HasColourBytes(input, numbers);
+}
+
+bool HasBandPages(const ArrayInput& input, const NumberArray& numbers) {
+  return numbers.rank() == 3 && input.shape.size() == 3 &&
+         IsNameOfBands(DimensionName(input, 0)) &&
+         !IsNameOfNoPlace(PlainDimension(DimensionName(input, 1))) &&
+         !IsNameOfNoPlace(PlainDimension(DimensionName(input, 2)));
+}
+
+// Without a word about it, a fourth sample of colours is alpha.
+Alpha AlphaOf(const ArrayInput& input) {
+  const auto& attributes = input.node->attributes();
+  if (model::FindAttribute(attributes, "ExtraSamples") == nullptr) return Alpha::kPlain;
+  const std::vector<double> extra = model::NumbersOf(attributes, "ExtraSamples");
+  if (extra.empty()) return Alpha::kNone;
+  return extra.front() == 1   ? Alpha::kMultiplied
+         : extra.front() == 2 ? Alpha::kPlain
+                              : Alpha::kNone;
 }
 
 template <typename T>
@@ -168,12 +273,22 @@ std::optional<NumberArray> AsNumbers(const ArrayInput& input) {
   return array;
 }
 
+bool IsNameOfBands(std::string_view name) {
+  const std::string plain = PlainDimension(name);
+  return plain == "band" || plain == "bands";
+}
+
 std::optional<Raster> AsRaster(const ArrayInput& input, const NumberArray& numbers) {
   size_t rank = numbers.rank();
   if (rank == 0) return std::nullopt;
   Raster raster;
   raster.number = numbers.number;
-  if (HasColours(input, numbers)) raster.samples = numbers.shape[--rank];
+  const bool has_samples = HasSamples(input, numbers);
+  raster.is_colour = HasColours(input, numbers, has_samples);
+  if (has_samples || raster.is_colour) {
+    raster.sample_axis = --rank;
+    raster.samples = numbers.shape[rank];
+  }
   raster.x_axis = --rank;
   raster.width = numbers.shape[rank];
   if (rank > 0) {
@@ -182,6 +297,10 @@ std::optional<Raster> AsRaster(const ArrayInput& input, const NumberArray& numbe
   }
   // No overflow: the product of all is the size of the array.
   for (size_t d = 0; d < rank; ++d) raster.pages *= numbers.shape[d];
+  raster.has_band_pages = !raster.sample_axis && HasBandPages(input, numbers);
+  if (raster.has_band_pages) raster.is_colour = AreColours(input, numbers, raster.pages);
+  const uint64_t bands = raster.has_band_pages ? raster.pages : raster.samples;
+  if (raster.is_colour && bands > 3) raster.alpha = AlphaOf(input);
   return raster;
 }
 

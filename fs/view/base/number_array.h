@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -88,24 +89,59 @@ std::optional<Number> NumberOfType(const model::Datatype& type);
 // file can have. A bool is the number 0 or 1, an enum its number, a time its count of units.
 std::optional<NumberArray> AsNumbers(const ArrayInput& input);
 
-// An array as pictures: the last two dimensions are rows of pixels, all others count pages.
+// What the fourth number of a pixel in colour is, by TIFF's ExtraSamples.
+enum class Alpha : uint8_t {
+  kNone = 0,        // none, or something else
+  kMultiplied = 1,  // the colours are multiplied by it
+  kPlain = 2,
+};
+
+// An array as pictures: the last two dimensions are rows of pixels, all others count pages. If
+// a pixel has several numbers, they are the last dimension, and rows the two before it.
 struct Raster {
   Number number = Number::kUInt8;
   uint64_t width = 0;
   uint64_t height = 1;
   uint64_t pages = 1;
-  uint64_t samples = 1;  // numbers in a pixel: 3 for RGB, 4 for RGBA
+  uint64_t samples = 1;  // numbers in a pixel, at most kMostSamples
+  // Pages are bands of one picture; then a pixel has one number.
+  bool has_band_pages = false;
+  // The first three samples, or bands, are red, green and blue. Others may mean anything.
+  bool is_colour = false;
+  Alpha alpha = Alpha::kNone;
   // The dimensions of the array that these are.
   size_t x_axis = 0;
   std::optional<size_t> y_axis;
+  std::optional<size_t> sample_axis;
+
+  // Bytes from 0 to 255 that are RGB or RGBA and nothing else.
+  bool has_colour_bytes() const {
+    const bool is_rgb = samples == 3 || (samples == 4 && alpha != Alpha::kNone);
+    return is_colour && number == Number::kUInt8 && is_rgb;
+  }
 
   uint64_t pixel_bytes() const { return samples * SizeOf(number); }
   uint64_t row_bytes() const { return width * pixel_bytes(); }
   uint64_t page_bytes() const { return height * row_bytes(); }
 };
 
-// nullopt for arrays without dimensions. Bytes without a sign whose last dimension is 3 or 4
-// long are pixels in colour, unless that dimension has the name of a place.
+// SamplesPerPixel of TIFF has 16 bits.
+inline constexpr uint64_t kMostSamples = 65'535;
+
+// Whether the name of a dimension says that it counts bands, whatever is around it: "band" or
+// "bands", also with a number behind it ("band_2").
+bool IsNameOfBands(std::string_view name);
+
+// nullopt for arrays without dimensions. This is the one rule for all views:
+// - A last dimension is the samples of a pixel if its name is that of bands, unless one before
+//   it is known to be none of a picture (time, level); or a name that channels and other things
+//   have ("channel", "c", "wavelength"), and the two before it are named as rows and columns
+//   ("y" and "x", "lat" and "lon", "line" and "sample"); or if INTERLACE_MODE of an HDF5 image
+//   is INTERLACE_PIXEL.
+// - Pages are bands if the first of three dimensions has the name of bands.
+// - Where PhotometricInterpretation of a TIFF file tells what samples or bands are, it is
+//   believed. Else bytes without a sign whose last dimension is 3 or 4 long are in colour,
+//   unless that dimension has the name of a place.
 std::optional<Raster> AsRaster(const ArrayInput& input, const NumberArray& numbers);
 
 }  // namespace ndlfs::fs

@@ -131,11 +131,21 @@ class Directory {
   void AddOffset(backends::tiff::Tag tag, uint64_t value) {
     Add(tag, variant_.offset_type(), 1, value);
   }
+  // Short numbers, which are also at `offset`.
+  void AddShorts(backends::tiff::Tag tag, const std::vector<uint16_t>& values,
+                 uint64_t offset) {
+    const bool fits = FitsIn(values.size());
+    uint64_t packed = 0;
+    if (fits) std::memcpy(&packed, values.data(), 2 * values.size());
+    Add(tag, kShort, values.size(), fits ? packed : offset);
+  }
+  // Whether so many of them stand in the entry itself.
+  bool FitsIn(uint64_t shorts) const { return 2 * shorts <= variant_.offset_bytes(); }
   // The same short number `count` times.
   void AddShorts(backends::tiff::Tag tag, uint64_t value, uint64_t count, uint64_t offset) {
     uint64_t packed = 0;
     for (uint64_t i = 0; i < count && i < 4; ++i) packed |= value << (16 * i);
-    Add(tag, kShort, count, 2 * count <= variant_.offset_bytes() ? packed : offset);
+    Add(tag, kShort, count, FitsIn(count) ? packed : offset);
   }
   // A text, which is also at `offset`. One that fits stands in the entry itself. NUL counts.
   void AddText(backends::tiff::Tag tag, const std::string& text, uint64_t offset) {
@@ -237,6 +247,17 @@ class Head {
   static uint64_t SamplesOf(const TiffContent& content, const Raster& raster) {
     return content.has_bands ? raster.pages : raster.samples;
   }
+  static bool HasColours(const TiffContent& content, const Raster& raster) {
+    return raster.is_colour && SamplesOf(content, raster) >= 3;
+  }
+  // What the samples of a pixel behind its grey or its colours are: 0 where nobody knows.
+  static std::vector<uint16_t> ExtraOf(const TiffContent& content, const Raster& raster) {
+    const uint64_t samples = SamplesOf(content, raster);
+    const uint64_t known = HasColours(content, raster) ? 3 : 1;
+    std::vector<uint16_t> extra(samples - std::min(known, samples));
+    if (!extra.empty()) extra.front() = static_cast<uint16_t>(raster.alpha);
+    return extra;
+  }
 
   static std::string Shorts(uint64_t value, uint64_t count) {
     std::string out;
@@ -245,10 +266,13 @@ class Head {
   }
   static std::string Matrix(const std::optional<GeoTransform>& transform);
   static std::string Metadata(const TiffContent& content, const PageNames& names);
+  static void ShareNames(const TiffContent& content, const Known& known, SharedValues& values,
+                         Places& places);
   static Places Share(const TiffContent& content, const Layout& layout, const Known& known,
                       SharedValues& values);
-  static void ShareBands(const TiffContent& content, const Layout& layout, const Known& known,
-                         SharedValues& values, Places& places);
+  static void ShareBands(const TiffContent& content, const Layout& layout, SharedValues& values,
+                         Places& places);
+  static uint64_t ShareExtra(const TiffContent& content, SharedValues& values);
   Result<Known> ReadKnown() const;
   void AddPlace(const Front& front, Directory& directory) const;
   void AddPixels(const Front& front, Directory& directory) const;
@@ -276,7 +300,8 @@ std::string Head::Matrix(const std::optional<GeoTransform>& transform) {
 std::string Head::Metadata(const TiffContent& content, const PageNames& names) {
   if (!content.names) return {};
   std::string text = "<GDALMetadata>\n";
-  for (uint64_t band = 0; band < content.levels.front().raster.pages; ++band) {
+  const uint64_t bands = SamplesOf(content, content.levels.front().raster);
+  for (uint64_t band = 0; band < bands; ++band) {
     const std::string name = names.Of(band);
     const std::string element = name.empty() ? std::string()
                                              : fmt::format(
@@ -311,8 +336,8 @@ std::string Rationals(const TiffPixels& pixels) {
 }
 
 // Bands are one strip each, and their values do not fit into entries.
-void Head::ShareBands(const TiffContent& content, const Layout& layout, const Known& known,
-                      SharedValues& values, Places& places) {
+void Head::ShareBands(const TiffContent& content, const Layout& layout, SharedValues& values,
+                      Places& places) {
   const Raster& raster = content.levels.front().raster;
   const uint64_t data = layout.data.empty() ? 0 : layout.data.front();
   std::string offsets;
@@ -323,10 +348,23 @@ void Head::ShareBands(const TiffContent& content, const Layout& layout, const Kn
   }
   places.offsets = values.Add(offsets);
   places.counts = values.Add(counts);
-  places.extra = values.Add(Shorts(0, raster.pages - 1));
+}
+
+void Head::ShareNames(const TiffContent& content, const Known& known, SharedValues& values,
+                      Places& places) {
   const std::string metadata = Metadata(content, known.names) + '\0';
   places.metadata = values.Add(metadata);
-  places.metadata_bytes = content.names ? metadata.size() : 0;
+  places.metadata_bytes = metadata.size();
+}
+
+// 0 where entries hold them.
+uint64_t Head::ShareExtra(const TiffContent& content, SharedValues& values) {
+  constexpr size_t kMostInEntries = 2;
+  const std::vector<uint16_t> extra = ExtraOf(content, content.levels.front().raster);
+  if (extra.size() <= kMostInEntries) return 0;
+  std::string shorts;
+  for (const uint16_t kind : extra) Append(shorts, kind);
+  return values.Add(shorts);
 }
 
 Head::Places Head::Share(const TiffContent& content, const Layout& layout, const Known& known,
@@ -343,7 +381,9 @@ Head::Places Head::Share(const TiffContent& content, const Layout& layout, const
   places.description = values.Add(description + '\0');
   places.nodata = values.Add(content.nodata + '\0');
   if (content.read_pixels) places.resolution = values.Add(Rationals(known.pixels));
-  if (content.has_bands) ShareBands(content, layout, known, values, places);
+  if (content.has_bands) ShareBands(content, layout, values, places);
+  places.extra = ShareExtra(content, values);
+  if (content.names) ShareNames(content, known, values, places);
   if (!content.place) return places;
   places.transform = values.Add(Matrix(known.transform));
   const GeoKeys keys = MakeGeoKeys(*content.place);
@@ -476,7 +516,7 @@ Directory Head::MakeDirectory(uint64_t page, size_t level, const Front& front) c
   directory.AddNumber(kImageLength, raster.height);
   directory.AddShorts(kBitsPerSample, 8 * SizeOf(raster.number), samples, places.bits[level]);
   directory.AddNumber(kCompression, 1);
-  directory.AddNumber(kPhotometric, raster.samples > 1 ? 2 : 1);
+  directory.AddNumber(kPhotometric, HasColours(content_, raster) ? 2 : 1);
   if (level == 0 && page == 0 && !front.description.empty()) {
     directory.AddText(kImageDescription, front.description, places.description);
   }
@@ -506,8 +546,9 @@ Directory Head::MakeDirectory(uint64_t page, size_t level, const Front& front) c
     const uint64_t place = subs == 1 ? begin + layout_.ifds[1] : begin + layout_.sub_offsets;
     directory.Add(kSubIfds, layout_.variant.ifd_type(), subs, place);
   }
-  if (has_many) directory.AddShorts(kExtraSamples, 0, samples - 1, places.extra);
-  if (raster.samples == 4) directory.AddNumber(kExtraSamples, 2);  // alpha, not multiplied
+  if (const auto extra = ExtraOf(content_, raster); !extra.empty()) {
+    directory.AddShorts(kExtraSamples, extra, places.extra);
+  }
   directory.AddShorts(kSampleFormat, SampleFormatOf(raster.number), samples,
                       places.formats[level]);
   if (level == 0) AddPlace(front, directory);

@@ -38,7 +38,8 @@ struct TiffContent {
   std::optional<MapPlace> place;  // for GeoTIFF
   // The pages are bands of one picture, as GDAL assumes, and have names.
   bool has_bands = false;
-  std::optional<Geometry> names = {};  // if bands may have names: see PageNames
+  // If bands, or the samples of the only page, may have names: see PageNames.
+  std::optional<Geometry> names = {};
   // Maps pages of the file to pages of `levels`; nullptr if they are in the same order.
   std::function<uint64_t(uint64_t)> order = nullptr;
   // Reads the size of pixels; nullptr if it is not known. `describe` then makes the

@@ -85,6 +85,8 @@ std::optional<Mrc> FittingMrc(const ArrayInput& input) {
   if (!mode || numbers->rank() < kFewestMrcAxes || numbers->rank() > kMostMrcAxes) {
     return std::nullopt;
   }
+  // MRC has one number in a pixel.
+  if (AsRaster(input, *numbers)->sample_axis) return std::nullopt;
   const auto& shape = numbers->shape;
   const size_t rank = shape.size();
   uint64_t sections = 1;

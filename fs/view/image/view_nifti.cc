@@ -75,7 +75,8 @@ std::optional<Nifti> FittingNifti(const ArrayInput& input) {
   nifti.bits = static_cast<int16_t>(8 * SizeOf(numbers->number));
   nifti.rank = numbers->rank();
   const auto raster = AsRaster(input, *numbers);
-  if (raster && raster->samples > 1) {
+  // Other samples are a dimension: NIfTI has no word for them.
+  if (raster && raster->has_colour_bytes()) {
     constexpr int16_t kRgb = 128;
     constexpr int16_t kRgba = 2304;
     nifti.code = raster->samples == 3 ? kRgb : kRgba;

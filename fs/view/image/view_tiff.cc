@@ -225,13 +225,12 @@ model::Result<ViewNode> MakeTiff(const ArrayInput& input) {
   content.nodata = MissingText(input);
   content.place = FindMapPlace(geometry, raster);
   // GIS programs see only the first page of a file, and ImageJ no bands.
-  content.has_bands = content.place && content.place->is_earth && raster.samples == 1 &&
+  const bool is_earth = content.place && content.place->is_earth;
+  content.has_bands = (is_earth || raster.has_band_pages) && raster.samples == 1 &&
                       raster.pages <= kMostTiffBands;
-  if (!content.has_bands) {
-    AddStack(*picture, geometry, content);
-  } else if (PageNames::MayHave(geometry, raster)) {
-    content.names = geometry;
-  }
+  if (!content.has_bands) AddStack(*picture, geometry, content);
+  const bool is_one_page = content.has_bands || raster.pages == 1;
+  if (is_one_page && PageNames::MayHave(geometry, raster)) content.names = geometry;
   return MakeTiff(std::move(content));
 }
 

@@ -289,7 +289,8 @@ picture::Photo MakePhoto(const SamplePlan& plan, const Placed& x, const Placed& 
   return photo;
 }
 
-uint8_t OverWhite(double number, double alpha) {
+uint8_t OverWhite(double number, double alpha, bool is_multiplied) {
+  if (is_multiplied) return static_cast<uint8_t>(std::min(255.0, number + 255 - alpha));
   return static_cast<uint8_t>(std::lround(255 + (number - 255) * alpha / 255));
 }
 
@@ -298,8 +299,10 @@ picture::Photo MakeColourPhoto(const SamplePlan& plan, const Placed& x, const Pl
                                const Samples& samples) {
   return MakePhoto(plan, x, y, samples, [&](size_t i) -> Colour {
     const double* at = &samples.numbers[i * plan.channels];
-    const double alpha = plan.channels == 4 ? at[3] : 255;
-    return {OverWhite(at[0], alpha), OverWhite(at[1], alpha), OverWhite(at[2], alpha)};
+    const double alpha = plan.alpha != Alpha::kNone ? at[3] : 255;
+    const bool is_multiplied = plan.alpha == Alpha::kMultiplied;
+    return {OverWhite(at[0], alpha, is_multiplied), OverWhite(at[1], alpha, is_multiplied),
+            OverWhite(at[2], alpha, is_multiplied)};
   });
 }
 

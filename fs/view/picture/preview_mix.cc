@@ -45,6 +45,7 @@ ChannelMix ChooseChannels(const ArrayInput& array) {
   const auto has_colour = [](const OmeChannel& c) { return c.color.has_value(); };
   if (!found.dimension || std::ranges::none_of(found.channels, has_colour)) return mix;
   mix.dimension = *found.dimension;
+  mix.has_one_window = found.has_one_window;
   mix.all = found.channels.size();
   const bool any_active = std::ranges::any_of(found.channels, &OmeChannel::is_active);
   for (size_t i = 0; i < found.channels.size(); ++i) {
@@ -96,9 +97,13 @@ std::vector<Colour> MixColours(const ChannelMix& mix,
   const size_t count = layers.empty() ? 0 : layers.front().size();
   std::vector<std::array<double, 3>> light(count);
   std::vector<bool> is_there(count);
+  std::vector<double> all;
+  for (size_t k = 0; k < layers.size() && mix.has_one_window; ++k) {
+    all.insert(all.end(), layers[k].begin(), layers[k].end());
+  }
   for (size_t k = 0; k < layers.size(); ++k) {
     const MixedChannel& channel = mix.channels[k];
-    const OmeWindow window = WindowOf(channel, layers[k]);
+    const OmeWindow window = WindowOf(channel, mix.has_one_window ? all : layers[k]);
     for (size_t i = 0; i < count; ++i) {
       const double value = layers[k][i];
       if (std::isnan(value)) continue;

@@ -29,7 +29,8 @@ struct ChannelMix {
   // What is shown: several, or one that the image says is the only one to show. Empty if the
   // image describes no colours.
   std::vector<MixedChannel> channels;
-  uint64_t active = 0;  // that the image wants to be shown
+  bool has_one_window = false;  // without windows of their own, all have that of all values
+  uint64_t active = 0;          // that the image wants to be shown
   uint64_t all = 0;
   // The picture is one of several colours, and not one of a single channel.
   bool is_mixed() const { return channels.size() > 1; }

@@ -35,14 +35,23 @@ IndexRange Spread(uint64_t begin, uint64_t end, uint64_t most) {
           .step = static_cast<int64_t>(step)};
 }
 
-// Which dimensions are shown.
+// Red, green, blue and alpha.
+constexpr uint64_t kMostColourSamples = 4;
+
+// Which dimensions are shown. Of bands that are no colours, one is, as of bands that are stored
+// one after the other.
 void ChooseAxes(SamplePlan& plan) {
   const ArrayInput& whole = plan.whole;
   const auto numbers = AsNumbers(whole);
   const auto raster = numbers ? AsRaster(whole, *numbers) : std::nullopt;
   size_t rank = whole.shape.size();
-  if (raster && raster->samples > 1 && raster->width > 1 && raster->height > 1) {
-    plan.channels = raster->samples;
+  if (raster && raster->sample_axis && raster->width > 1 && raster->height > 1) {
+    const bool is_shown_at_once = raster->is_colour && raster->number == Number::kUInt8 &&
+                                  raster->samples <= kMostColourSamples;
+    if (is_shown_at_once) {
+      plan.channels = raster->samples;
+      plan.alpha = raster->alpha;
+    }
     plan.x = raster->x_axis;
     plan.y = raster->y_axis;
     return;
@@ -88,7 +97,11 @@ void LimitPages(const SamplePlan& plan, AxisChoice& x, AxisChoice& y) {
   constexpr uint64_t kMostOfLine = 16'000;
   constexpr uint64_t kMostOfMap = 128;          // along each axis
   constexpr uint64_t kMostPagesOfMap = 32'768;  // of rows that are read whole
-  const uint64_t item = plan.whole.dtype.size() * plan.channels;
+  uint64_t item = plan.whole.dtype.size();      // bytes from one to the next along x
+  for (size_t d = plan.x ? *plan.x + 1 : plan.whole.shape.size(); d < plan.whole.shape.size();
+       ++d) {
+    item *= plan.whole.shape[d];
+  }
   if (x.extent / x.most * item >= kPage) {
     x.most = std::min(x.most, plan.y ? kMostOfMap : kMostOfLine);
     y.most = std::min(y.most, kMostOfMap);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cache/prefetcher.h"
+#include "fs/view/base/number_array.h"
 #include "fs/view/base/view_input.h"
 #include "fs/view/elements/selection.h"
 #include "fs/view/picture/preview_mix.h"
@@ -39,7 +40,8 @@ struct SamplePlan {
   // The extents of the array that the picture shows, if `whole` is a smaller version of it;
   // else those of `whole`.
   std::vector<uint64_t> full_shape;
-  uint64_t channels = 1;  // 3 or 4, the last dimension, if elements are pixels in colour
+  uint64_t channels = 1;       // 3 or 4, the last dimension, if elements are bytes of colours
+  Alpha alpha = Alpha::kNone;  // what the fourth of them is
   // Elements are left out along an axis, not because the picture has no room for them, but
   // because there are too many chunks.
   bool is_coarse = false;

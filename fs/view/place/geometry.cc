@@ -196,6 +196,26 @@ void AddOme(const ArrayInput& input, Geometry& geometry) {
   }
 }
 
+// `band_names` of a TIFF file has a name for each band.
+void AddBandNames(const ArrayInput& input, Geometry& geometry) {
+  const ArrayPart part = PartOf(input);
+  if (part.blocks) return;
+  const auto* found = model::FindAttribute(input.node->attributes(), "band_names");
+  const auto* list = found == nullptr ? nullptr : found->value.list();
+  for (size_t d = 0; list != nullptr && d < input.shape.size(); ++d) {
+    const auto whole = DimensionOfWhole(part, d);
+    Axis& axis = geometry.axes[d];
+    if (!whole || !IsNameOfBands(axis.name)) continue;
+    const IndexRange& range = part.selection[*whole];
+    std::vector<std::string> names;
+    for (uint64_t i = 0; i < range.count && range.At(i) < list->size(); ++i) {
+      const std::string* name = (*list)[range.At(i)].text();
+      names.push_back(name == nullptr ? std::string() : *name);
+    }
+    if (names.size() == axis.count) axis.names = std::move(names);
+  }
+}
+
 bool HasMissing(std::span<const std::byte> bytes, std::span<const std::byte> missing) {
   for (size_t i = 0; !missing.empty() && i < bytes.size(); i += missing.size()) {
     if (std::memcmp(bytes.data() + i, missing.data(), missing.size()) == 0) return true;
@@ -245,12 +265,13 @@ Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& nu
   }
   AddSpacing(input, geometry);
   AddOme(input, geometry);
+  AddBandNames(input, geometry);
   NDLFS_RETURN_IF_ERROR(AddMap(input, geometry));
   const ArrayInput& whole = input.part ? input.part->whole : input;
   const auto all = AsNumbers(whole);
   const auto raster = all ? AsRaster(whole, *all) : std::nullopt;
-  const bool has_colours = raster && raster->samples > 1 && all->rank() == whole.shape.size();
-  NDLFS_TRY(geometry.image, FindImageSpace(input, has_colours ? 1 : 0));
+  const bool has_samples = raster && raster->sample_axis && all->rank() == whole.shape.size();
+  NDLFS_TRY(geometry.image, FindImageSpace(input, has_samples ? 1 : 0));
   return geometry;
 }
 

@@ -58,6 +58,8 @@ struct Axis {
   // If there are no coordinates: the steps that the metadata of an image tell instead.
   std::optional<Steps> known = {};
   std::string standard_name = {};  // CF's, of the coordinates
+  // The names of bands along it, if an attribute of the array has them; else empty.
+  std::vector<std::string> names = {};
 };
 
 // Maps pixel and line, counted from the outer corner of the first pixel, to coordinates.

@@ -8,6 +8,7 @@
 
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
+#include "fs/view/base/number_array.h"
 #include "model/number_text.h"
 #include "model/path_name.h"
 
@@ -81,18 +82,18 @@ std::vector<OmeChannel> ChannelsOfTiff(const backends::Node& array, size_t count
   return channels;
 }
 
-// Bands of a TIFF file that are stored one after the other and are red, green and blue. The
-// others are not shown.
+// Bands of a TIFF file that are red, green and blue. The others are not shown. Where there are
+// 16 bits, files seldom use all of them.
 std::vector<OmeChannel> ChannelsOfBands(const ArrayInput& array, size_t count) {
   constexpr size_t kColours = 3;
   const bool is_colour = TextOf(array.node->attributes(), "PhotometricInterpretation") == "RGB";
   const bool is_byte = array.dtype == model::Datatype::Integer(1, false);
-  if (!is_colour || !is_byte || count < kColours) return {};
+  if (!is_colour || count < kColours) return {};
   std::vector<OmeChannel> channels(count);
   for (size_t i = 0; i < count; ++i) {
     channels[i].is_active = i < kColours;
     if (i < kColours) channels[i].color = 0xFF0000U >> (8 * i);
-    channels[i].window = OmeWindow{0, 255};
+    if (is_byte) channels[i].window = OmeWindow{0, 255};
   }
   channels[0].label = "red";
   channels[1].label = "green";
@@ -282,8 +283,9 @@ OmeChannels FindOmeChannels(const ArrayInput& array) {
   for (size_t d = 0; d < rank; ++d) {
     const bool is_oldest = image && OmeMember(*image, "axes").is_null() && rank == 5 && d == 1;
     const std::string name = d < names.size() ? names[d] : DimensionName(array, d);
-    if (name == "band" && !image) {
+    if (IsNameOfBands(name) && !image) {
       found.dimension = d;
+      found.has_one_window = true;
       found.channels = ChannelsOfBands(array, array.shape[d]);
     }
     if (name != "c" && !is_oldest) continue;

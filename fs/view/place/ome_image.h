@@ -57,11 +57,12 @@ struct OmeChannel {
 std::vector<OmeChannel> ReadOmeChannels(const backends::Node& group, size_t count);
 
 // The channels of an array, which is a level of an image, or an image of OME-TIFF; or the bands
-// of a TIFF file in colour, if each is stored by itself.
+// of a TIFF file in colour.
 struct OmeChannels {
   std::optional<size_t> dimension;   // along which they are; nullopt if there is none
   std::vector<OmeChannel> channels;  // one for each element of it; may be empty
   bool is_grey = false;              // the image is to be shown without colours
+  bool has_one_window = false;       // channels without a window have one together
 };
 OmeChannels FindOmeChannels(const ArrayInput& array);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "fs/view/base/attributes.h"
@@ -14,9 +15,12 @@ namespace {
 
 using model::Result;
 
-// Dimensions before those of a page.
-size_t DimensionsOfPages(const Raster& raster) {
-  return raster.y_axis ? *raster.y_axis : raster.x_axis;
+// Dimensions before those of a page, and that of bands in a pixel; the slowest first.
+std::vector<size_t> DimensionsOfBands(const Raster& raster) {
+  std::vector<size_t> dimensions(raster.y_axis ? *raster.y_axis : raster.x_axis);
+  std::iota(dimensions.begin(), dimensions.end(), size_t{0});
+  if (raster.sample_axis) dimensions.push_back(*raster.sample_axis);
+  return dimensions;
 }
 
 std::string WithoutMarkup(std::string_view text) {
@@ -55,17 +59,22 @@ std::vector<std::string> NamesAlong(const Axis& axis, const std::vector<double>&
 }  // namespace
 
 bool PageNames::MayHave(const Geometry& geometry, const Raster& raster) {
-  if (raster.pages > kMostPages || raster.samples > 1) return false;
-  const auto end = geometry.axes.begin() + static_cast<ptrdiff_t>(DimensionsOfPages(raster));
-  return std::any_of(geometry.axes.begin(), end,
-                     [](const Axis& axis) { return axis.coordinates != nullptr; });
+  if (raster.pages > kMostPages / raster.samples) return false;
+  return std::ranges::any_of(DimensionsOfBands(raster), [&](size_t d) {
+    return geometry.axes[d].coordinates != nullptr || !geometry.axes[d].names.empty();
+  });
 }
 
 Result<PageNames> PageNames::Read(const Geometry& geometry, const Raster& raster) {
   PageNames names;
   if (!MayHave(geometry, raster)) return names;
-  for (size_t d = 0; d < DimensionsOfPages(raster); ++d) {
+  for (const size_t d : DimensionsOfBands(raster)) {
     const Axis& axis = geometry.axes[d];
+    if (!axis.names.empty()) {
+      auto& named = names.dimensions_.emplace_back(Dimension{axis.count});
+      for (const std::string& name : axis.names) named.names.push_back(WithoutMarkup(name));
+      continue;
+    }
     NDLFS_TRY(const auto coordinates, ReadCoordinates(axis));
     names.dimensions_.push_back({axis.count, NamesAlong(axis, coordinates)});
   }

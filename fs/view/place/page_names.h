@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The names of the pages of an array: the coordinates along its other dimensions, such as
-// "2000-01-01" or "level=850 hPa". GDAL calls them descriptions of bands.
+// "2000-01-01" or "level=850 hPa", or the names that the array has for its bands. GDAL calls
+// them descriptions of bands. If a pixel has several numbers, each of them has a name: those of
+// the first page come first.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +21,7 @@ class PageNames {
  public:
   // The most bytes of a name. All are printable ASCII, and none has a meaning in XML.
   static constexpr size_t kMostBytes = 56;
-  // If there are more pages, none has a name.
+  // If there are more pages, or numbers in the pixels at one place of all pages, none has one.
   static constexpr uint64_t kMostPages = 65'536;
 
   // Whether some page may have a name. Reads nothing.

@@ -157,6 +157,42 @@ TEST_F(PreviewFileTest, TransparentPixelsAreWhite) {
   EXPECT_EQ(photo.pixels[1], picture::kWhite);
 }
 
+TEST_F(PreviewFileTest, ColoursThatAreMultipliedByAlphaLieOverWhite) {
+  const std::vector<uint8_t> pixels = {100, 0, 0, 128, 0, 0, 0, 0, 1, 2, 3, 255, 255, 0, 0, 9};
+  AddNumbers(Datatype::Integer(1, false), {2, 2, 4}, pixels, {"y", "x", "band"}).attributes = {
+      TextAttribute("PhotometricInterpretation", "RGB"), NumberAttribute("ExtraSamples", 1)};
+  const Figure figure = Show();
+  using picture::Colour;
+  EXPECT_THAT(std::get<picture::Photo>(figure.content).pixels,
+              ::testing::ElementsAre(Colour{227, 127, 127}, picture::kWhite, Colour{1, 2, 3},
+                                     Colour{255, 246, 246}))
+      << "more than white is white";
+}
+
+TEST_F(PreviewFileTest, ColoursOf16BitsAreInOneRange) {
+  const auto show = [&](const std::vector<uint64_t>& shape,
+                        const std::vector<std::string>& names,
+                        const std::vector<uint16_t>& numbers) {
+    AddNumbers(Datatype::Integer(2, false), shape, numbers, names).attributes = {
+        TextAttribute("PhotometricInterpretation", "RGB")};
+    const SamplePlan plan = PlanPicture(Input()).value();
+    const auto dimensions = DescribeDimensions(plan).value();
+    const Figure figure =
+        MakeFigure(plan, dimensions, ReadSamples(plan, nullptr).value()).value();
+    return std::get<picture::Photo>(figure.content).pixels;
+  };
+  using picture::Colour;
+  const auto colours = ::testing::ElementsAre(Colour{0, 0, 0}, Colour{255, 0, 0},
+                                              Colour{0, 128, 0}, Colour{255, 255, 255});
+  EXPECT_THAT(show({2, 2, 3}, {"y", "x", "band"},
+                   {1000, 1000, 1000, 3000, 1000, 1000, 1000, 2000, 1000, 3000, 3000, 3000}),
+              colours);
+  EXPECT_THAT(show({3, 2, 2}, {"band", "y", "x"},
+                   {1000, 3000, 1000, 3000, 1000, 1000, 2000, 3000, 1000, 1000, 1000, 3000}),
+              colours)
+      << "stored one after the other";
+}
+
 TEST_F(PreviewFileTest, AFileWithoutAnyChunkIsAnErrorThatIsKept) {
   store_->AddArray("/t", ndlfs::test::Undecodable(Datatype::Float32(), {5, 5}));
   const auto view = Make("preview.png");

@@ -118,6 +118,35 @@ TEST_F(RawHeadersTest, PixelsInColourAreOnePicture) {
   EXPECT_THAT(ReadText("data.hdr"), HasSubstr("samples = 3\nlines = 6\nbands = 5\n"));
 }
 
+TEST_F(RawHeadersTest, BandsInPixelsAreOnePicture) {
+  AddArray(Datatype::Integer(2, false), {5, 6, 7}, {"y", "x", "band"});
+  EXPECT_THAT(ReadText("data.hdr"), HasSubstr("samples = 6\nlines = 5\nbands = 7\n"));
+  EXPECT_THAT(ReadText("data.hdr"), HasSubstr("interleave = bip\n"));
+  EXPECT_THAT(ReadText("data.mhd"), HasSubstr("DimSize = 6 5\nElementNumberOfChannels = 7\n"));
+  EXPECT_THAT(ReadText("data.nhdr"), AllOf(HasSubstr("dimension: 3\nsizes: 7 6 5\n"),
+                                           HasSubstr("kinds: vector domain domain\n"),
+                                           HasSubstr("labels: \"band\" \"x\" \"y\"\n")));
+  const std::string vrt = ReadText("data.vrt");
+  EXPECT_THAT(vrt, HasSubstr("band=\"7\""));
+  EXPECT_THAT(vrt, HasSubstr("<ImageOffset>                 12</ImageOffset>\n"
+                             "    <PixelOffset>14</PixelOffset>\n"
+                             "    <LineOffset>84</LineOffset>\n"));
+  EXPECT_THAT(vrt, Not(HasSubstr("ColorInterp")));
+  EXPECT_FALSE(Has("data.ctl")) << "GrADS has no bands in pixels";
+  EXPECT_FALSE(Has("data.mrc"));
+  EXPECT_TRUE(Has("data.nii")) << "bands are its first dimension";
+}
+
+TEST_F(RawHeadersTest, BandsBehindColoursHaveNone) {
+  AddArray(Datatype::Integer(2, false), {5, 6, 6}, {"y", "x", "band"}).attributes = {
+      TextAttribute("PhotometricInterpretation", "RGB"), NumberAttribute("ExtraSamples", 0)};
+  const std::string vrt = ReadText("data.vrt");
+  EXPECT_THAT(vrt, HasSubstr("<ColorInterp>Blue</ColorInterp>"));
+  EXPECT_THAT(vrt, Not(HasSubstr("<ColorInterp>Alpha</ColorInterp>")));
+  EXPECT_EQ(vrt.find("<ColorInterp>Red"), vrt.rfind("<ColorInterp>Red"));
+  EXPECT_THAT(ReadText("data.nhdr"), HasSubstr("kinds: vector domain domain\n"));
+}
+
 TEST_F(RawHeadersTest, Vrt) {
   AddMapOf(Datatype::Integer(2, true));
   const std::string text = ReadText("data.vrt");

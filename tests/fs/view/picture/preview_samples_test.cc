@@ -352,6 +352,21 @@ TEST_F(PreviewSamplesTest, ColoursAreReadTogether) {
   for (size_t i = 0; i < 60; ++i) EXPECT_EQ(samples->numbers[i], static_cast<double>(i));
 }
 
+TEST_F(PreviewSamplesTest, OneOfTheBandsInPixelsIsShown) {
+  AddArray(Datatype::Integer(2, false), {4, 5, 7}, {"y", "x", "band"});
+  const SamplePlan plan = PlanSamples(Input());
+  EXPECT_EQ(plan.channels, 1U);
+  EXPECT_EQ(plan.y, 0U);
+  EXPECT_EQ(plan.x, 1U);
+  const auto samples = ReadSamples(plan, nullptr);
+  ASSERT_THAT(samples, IsOk());
+  ASSERT_EQ(samples->numbers.size(), 20U);
+  for (size_t i = 0; i < 20; ++i) {
+    const size_t at = 2 * (7 * i + 3);  // the band in the middle
+    EXPECT_EQ(samples->numbers[i], static_cast<double>(at % 256 + (at + 1) % 256 * 256));
+  }
+}
+
 TEST_F(PreviewSamplesTest, DecodingAheadReadsTheSame) {
   const auto source =
       std::make_shared<Counting>(std::vector<uint64_t>{60, 60}, std::vector<uint64_t>{10, 10});
