@@ -265,6 +265,7 @@ std::optional<ChunkEncoding> DescribeZarr2Encoding(const Datatype& stored, const
     if (!IsKnownV2(codecs[i], is_fixed, i == 0)) return std::nullopt;
   }
   ChunkEncoding encoding{.stored = stored};
+  encoding.is_fortran = is_fortran && rank > 1;
   encoding.zarr2 = Json{{"order", is_fortran ? "F" : "C"},
                         {"filters", filters.empty() ? Json() : filters},
                         {"compressor", compressor}};
@@ -286,6 +287,7 @@ std::optional<ChunkEncoding> DescribeZarr3Encoding(const Datatype& stored, const
   if (!read.has_bytes) return std::nullopt;
   ChunkEncoding encoding{.stored = stored};
   encoding.zarr3 = std::move(read.words);
+  encoding.is_fortran = read.order == "F" && rank > 1;
   if (read.numcodecs) {
     encoding.zarr2 = WordsV2(read.order, *read.numcodecs);
     if (stored.is_fixed_size()) encoding.bytes_codecs = *std::move(read.numcodecs);

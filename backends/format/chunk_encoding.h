@@ -20,9 +20,11 @@ struct ChunkEncoding {
   std::optional<Json> zarr3 = std::nullopt;
   // {"order": ..., "filters": ..., "compressor": ...} of Zarr v2; nullopt likewise.
   std::optional<Json> zarr2 = std::nullopt;
-  // If the elements, in C order, go through codecs of bytes and no others: these, as numcodecs
-  // has them, in the order of encoding.
+  // If the elements, in C order or that of Fortran, go through codecs of bytes and no others:
+  // these, as numcodecs has them, in the order of encoding.
   std::optional<Json> bytes_codecs = std::nullopt;
+  // The order of the elements of a chunk that is encoded so.
+  bool is_fortran = false;
 
   // Chunks may be encoded in other ways, too, as their locations or their heads tell.
   bool has_others = false;

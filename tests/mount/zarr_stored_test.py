@@ -126,8 +126,11 @@ class ZarrStoredTest(harness.SourceTestCase):
                                          filters=[numcodecs.Shuffle(4)])
             array[:3] = self.values[:3]
             array.attrs["_ARRAY_DIMENSIONS"] = list("tyx")
+        turned = group.create_dataset("turned", shape=SHAPE, chunks=CHUNKS, dtype="i4", compressor=numcodecs.Zlib(1), order="F",
+                                      fill_value=None)
+        turned[:3] = self.values[:3]
         mounted = self.mount_stored()
-        for name in ("zlib", "blosc", "zstd", "gzip", "lz4"):
+        for name in ("zlib", "blosc", "zstd", "gzip", "lz4", "turned"):
             self.check(mounted, "n.zarr/" + name)
 
     def test_texts_are_passed(self):

@@ -172,7 +172,9 @@ Result<ViewPtr> MakeStoredChunk(const ArrayPtr& array, ReaderPtr reader,
                                                std::move(stored), encoding->head.size(),
                                                encoding->tail);
   }
-  if (!array->source.frame) {
+  // A frame has the elements in C order. Those of an absent chunk are all equal.
+  const bool fits = !encoding->is_fortran || stored.kind == StoredBytes::Kind::kAbsent;
+  if (!array->source.frame || !fits) {
     return std::make_shared<const LostChunk>(
         model::Corrupt("chunk {}: it is stored as no chunk of the array can be",
                        reader->ChunkName(number))

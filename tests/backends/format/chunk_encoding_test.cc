@@ -29,6 +29,21 @@ TEST(ChunkEncoding, WordsOfVersion2BecomeThoseOfVersion3) {
   EXPECT_EQ((*encoding->zarr2)["order"], "F");
   EXPECT_EQ((*encoding->zarr2)["compressor"]["id"], "blosc");
   EXPECT_EQ(encoding->bytes_codecs->size(), 2);
+  EXPECT_TRUE(encoding->is_fortran);
+}
+
+// Whoever writes a chunk in their form has to know in which order its elements are.
+TEST(ChunkEncoding, TellsTheOrderOfElements) {
+  const Json gzip = Parse(R"({"id":"gzip","level":1})");
+  EXPECT_TRUE(DescribeZarr2Encoding(kShort, Json(), gzip, true, 2)->is_fortran);
+  EXPECT_FALSE(DescribeZarr2Encoding(kShort, Json(), gzip, false, 2)->is_fortran);
+  EXPECT_FALSE(DescribeZarr2Encoding(kShort, Json(), gzip, true, 1)->is_fortran);
+  const auto turned = DescribeZarr3Encoding(
+      kShort,
+      Parse(R"([{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes"}])"), 2);
+  ASSERT_TRUE(turned && turned->bytes_codecs);
+  EXPECT_TRUE(turned->is_fortran);
+  EXPECT_FALSE(DescribeZarr3Encoding(kShort, Parse(R"(["bytes"])"), 2)->is_fortran);
 }
 
 TEST(ChunkEncoding, WordsOfVersion3BecomeThoseOfVersion2) {
