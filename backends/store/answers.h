@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -69,7 +70,8 @@ class Answers {
   void ForgetAll() EXCLUDES(mutex_) {
     const auto now = trust_.clock();
     const model::MutexLock lock(mutex_);
-    trusted_from_ = now;
+    // Another thread may have asked the clock later, and come here first.
+    trusted_from_ = std::max(trusted_from_, now);
   }
 
   const Trust& trust() const { return trust_; }

@@ -50,8 +50,24 @@ class Request final : public QueuedRequest {
   std::atomic<bool> is_answered_{false};
 };
 using RequestPtr = std::shared_ptr<Request>;
+using Requests = std::vector<RequestPtr>;
 
-void ExpectAnswers(const std::vector<RequestPtr>& requests) {
+// Reads of one user.
+Requests Reads(size_t count) {
+  Requests requests;
+  while (requests.size() < count) requests.push_back(std::make_shared<Request>(1, Lane::kRead));
+  return requests;
+}
+
+// Brings `count` of the requests to the queue, on the thread that calls the function.
+std::function<void()> Bring(RequestQueue& queue, const Requests& requests, size_t from,
+                            size_t count) {
+  return [&queue, &requests, from, count] {
+    for (size_t i = from; i < from + count; ++i) queue.Run(requests[i]);
+  };
+}
+
+void ExpectAnswers(const Requests& requests) {
   for (const RequestPtr& request : requests) {
     EXPECT_NE(request->answer, -1) << "no answer";
     EXPECT_TRUE(request->answer != 0 || request->has_run());
@@ -67,17 +83,15 @@ void ExpectAtRest(const RequestQueue& queue) {
 
 // Requests of several users in all lanes, by three threads.
 void ServeMany(const RequestQueue::Options& options) {
-  std::vector<RequestPtr> requests;
+  Requests requests;
   for (const uid_t user : {1u, 2u, 1u}) {
     for (const Lane lane : {Lane::kRead, Lane::kLook, Lane::kRead, Lane::kScan}) {
       requests.push_back(std::make_shared<Request>(user, lane));
     }
   }
   RequestQueue queue(options);
-  const auto bring = [&](size_t from) {
-    for (size_t i = from; i < from + 4; ++i) queue.Run(requests[i]);
-  };
-  test::RunTogether({[&] { bring(0); }, [&] { bring(4); }, [&] { bring(8); }});
+  test::RunTogether({Bring(queue, requests, 0, 4), Bring(queue, requests, 4, 4),
+                     Bring(queue, requests, 8, 4)});
   queue.End();
   ExpectAnswers(requests);
   for (const RequestPtr& request : requests) {
@@ -95,10 +109,9 @@ TEST(RequestQueueSchedulesTest, AnswersAll) {
 
 TEST(RequestQueueSchedulesTest, AnswersAllInEverySmallSchedule) {
   test::ForAllSchedules(2, 20'000, [] {
-    std::vector<RequestPtr> requests;
-    for (int i = 0; i < 2; ++i) requests.push_back(std::make_shared<Request>(1, Lane::kRead));
+    const Requests requests = Reads(2);
     RequestQueue queue({.reads_at_once = 1});
-    test::RunTogether({[&] { queue.Run(requests[0]); }, [&] { queue.Run(requests[1]); }});
+    test::RunTogether({Bring(queue, requests, 0, 1), Bring(queue, requests, 1, 1)});
     queue.End();
     ExpectAnswers(requests);
     ExpectAtRest(queue);
@@ -107,13 +120,10 @@ TEST(RequestQueueSchedulesTest, AnswersAllInEverySmallSchedule) {
 
 TEST(RequestQueueSchedulesTest, EndsWhileRequestsCome) {
   test::ForRandomSchedules(500, [] {
-    std::vector<RequestPtr> requests;
-    for (int i = 0; i < 6; ++i) requests.push_back(std::make_shared<Request>(1, Lane::kRead));
+    const Requests requests = Reads(6);
     RequestQueue queue({.reads_at_once = 1, .only_on_own_threads = true});
-    const auto bring = [&](size_t from) {
-      for (size_t i = from; i < from + 3; ++i) queue.Run(requests[i]);
-    };
-    test::RunTogether({[&] { bring(0); }, [&] { bring(3); }, [&] { queue.End(); }});
+    test::RunTogether(
+        {Bring(queue, requests, 0, 3), Bring(queue, requests, 3, 3), [&] { queue.End(); }});
     ExpectAnswers(requests);
     ExpectAtRest(queue);
   });
@@ -123,10 +133,9 @@ TEST(RequestQueueSchedulesTest, EndsWhileRequestsCome) {
 // because it is stuck.
 TEST(RequestQueueSchedulesTest, NobodyWaitsLongerThanTheTimeout) {
   test::ForRandomSchedules(300, [] {
-    std::vector<RequestPtr> requests;
-    requests.push_back(std::make_shared<Request>(
-        1, Lane::kRead, [] { std::this_thread::sleep_for(std::chrono::hours(1)); }));
-    for (int i = 0; i < 4; ++i) requests.push_back(std::make_shared<Request>(1, Lane::kRead));
+    Requests requests = Reads(5);
+    requests[0] = std::make_shared<Request>(
+        1, Lane::kRead, [] { std::this_thread::sleep_for(std::chrono::hours(1)); });
     RequestQueue queue({.reads_at_once = 1, .timeout = seconds(5)});
     std::atomic<int> brought{0};
     const auto tick = [&] {
@@ -139,11 +148,11 @@ TEST(RequestQueueSchedulesTest, NobodyWaitsLongerThanTheTimeout) {
       if (are_all_here) ExpectAnswers(requests);
     };
     const auto bring = [&](size_t from) {
-      for (size_t i = from; i < from + 2; ++i) queue.Run(requests[i]);
+      Bring(queue, requests, from, 2)();
       ++brought;
     };
     test::RunTogether(
-        {[&] { queue.Run(requests[0]); }, [&] { bring(1); }, [&] { bring(3); }, tick});
+        {Bring(queue, requests, 0, 1), [&] { bring(1); }, [&] { bring(3); }, tick});
     queue.End();
     ExpectAtRest(queue);
   });
@@ -151,13 +160,9 @@ TEST(RequestQueueSchedulesTest, NobodyWaitsLongerThanTheTimeout) {
 
 TEST(RequestQueueSchedulesTest, InterruptedRequestsAreAnsweredOnce) {
   test::ForRandomSchedules(500, [] {
-    std::vector<RequestPtr> requests;
-    for (int i = 0; i < 6; ++i) requests.push_back(std::make_shared<Request>(1, Lane::kRead));
+    const Requests requests = Reads(6);
     RequestQueue queue({.reads_at_once = 1, .only_on_own_threads = true});
-    test::RunTogether({[&] {
-                         for (const RequestPtr& request : requests) queue.Run(request);
-                       },
-                       [&] {
+    test::RunTogether({Bring(queue, requests, 0, 6), [&] {
                          for (const RequestPtr& request : requests) {
                            request->is_wanted = false;
                            queue.NoteInterrupt(request.get());

@@ -2,10 +2,14 @@
 #include "tests/schedules/scheduler.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -196,7 +200,9 @@ class World {
   }
   // Makes the threads go on that wait like this.
   void GoOn(State state, const void* waits_for) {
-    for (Task* task : Waiting(state, waits_for)) task->state = State::kCanGoOn;
+    for (const auto& task : tasks_) {
+      if (task->state == state && task->waits_for == waits_for) task->state = State::kCanGoOn;
+    }
   }
   void Signal(const void* condition) {
     const auto waiting = Waiting(State::kWaits, condition);
@@ -252,13 +258,13 @@ class World {
   }
   // The thread that goes on.
   Task* Choose() {
-    std::vector<Task*> ready;
+    ready_.clear();
     const bool can_go_on = self->state == State::kCanGoOn;
-    if (can_go_on) ready.push_back(self);
+    if (can_go_on) ready_.push_back(self);
     for (const auto& task : tasks_) {
-      if (task->state == State::kCanGoOn && task.get() != self) ready.push_back(task.get());
+      if (task->state == State::kCanGoOn && task.get() != self) ready_.push_back(task.get());
     }
-    if (!ready.empty()) return ready[chooser_.Next(ready.size(), can_go_on)];
+    if (!ready_.empty()) return ready_[chooser_.Next(ready_.size(), can_go_on)];
     const auto time = EarliestTime();
     if (!time) Fail("deadlock");
     ComeTo(time);
@@ -290,6 +296,7 @@ class World {
   const uint64_t number_;
   const std::string name_;
   std::vector<std::unique_ptr<Task>> tasks_;
+  std::vector<Task*> ready_;  // here, because it is made so often
   std::map<const void*, Task*> owners_;
   int64_t now_ = kBegin;
   uint64_t points_ = 0;
@@ -321,21 +328,34 @@ void RunWorld(Chooser& chooser, uint64_t number, const std::string& name,
   world = nullptr;
 }
 
+std::optional<uint64_t> NumberIn(const char* variable) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  return std::strtoull(text, nullptr, 10);
+}
+
+std::string NameOf(uint64_t number) { return "NDLFS_SCHEDULE=" + std::to_string(number); }
+
 }  // namespace
 
 void ForRandomSchedules(unsigned count, const Scenario& scenario) {
-  const char* const only = std::getenv("NDLFS_SCHEDULE");
-  const uint64_t first = only != nullptr ? std::strtoull(only, nullptr, 10) : 1;
-  const uint64_t end = only != nullptr ? first + 1 : first + count;
+  const auto only = WantedSchedule();
+  const uint64_t first = only.value_or(1);
+  const uint64_t end = first + (only ? 1 : NumberIn("NDLFS_SCHEDULES").value_or(count));
   for (uint64_t number = first; number < end; ++number) {
-    RandomChooser chooser(number);
-    const std::string name = "NDLFS_SCHEDULE=" + std::to_string(number);
-    RunWorld(chooser, number, name, scenario);
+    RunSchedule(number, scenario);
     if (!::testing::Test::HasFailure()) continue;
-    ADD_FAILURE() << "with " << name;
+    ADD_FAILURE() << "with " << NameOf(number);
     return;
   }
 }
+
+void RunSchedule(uint64_t number, const Scenario& scenario) {
+  RandomChooser chooser(number);
+  RunWorld(chooser, number, NameOf(number), scenario);
+}
+
+std::optional<uint64_t> WantedSchedule() { return NumberIn("NDLFS_SCHEDULE"); }
 
 uint64_t ForAllSchedules(unsigned stops, uint64_t most, const Scenario& scenario) {
   EveryChooser chooser(stops);
@@ -476,6 +496,62 @@ int sched_yield() {
   if (self == nullptr) return REAL(sched_yield)();
   world->Point();
   return 0;
+}
+
+time_t time(time_t* result) {
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  if (result != nullptr) *result = now.tv_sec;
+  return now.tv_sec;
+}
+
+// Another thread may have done something to the same file just before.
+
+ssize_t preadv(int fd, const iovec* parts, int count, off_t offset) {
+  ndlfs::test::SchedulePoint();
+  return REAL(preadv)(fd, parts, count, offset);
+}
+
+int unlinkat(int directory, const char* name, int flags) {
+  ndlfs::test::SchedulePoint();
+  return REAL(unlinkat)(directory, name, flags);
+}
+
+// The power does not fail.
+int fsync(int fd) { return self != nullptr ? 0 : REAL(fsync)(fd); }
+
+int flock(int fd, int operation) {
+  ndlfs::test::SchedulePoint();
+  return REAL(flock)(fd, operation);
+}
+
+int linkat(int from, const char* name, int to, const char* new_name, int flags) {
+  ndlfs::test::SchedulePoint();
+  return REAL(linkat)(from, name, to, new_name, flags);
+}
+
+// The file gets the time of the scenario, so that those of the longest use are the same ones
+// each time.
+int renameat(int from, const char* name, int to, const char* new_name) {
+  ndlfs::test::SchedulePoint();
+  const int result = REAL(renameat)(from, name, to, new_name);
+  if (result == 0 && self != nullptr) {
+    std::array<timespec, 2> times;
+    ::clock_gettime(CLOCK_REALTIME, &times[0]);
+    times[1] = times[0];
+    ::utimensat(to, new_name, times.data(), AT_SYMLINK_NOFOLLOW);
+  }
+  return result;
+}
+
+int futimens(int fd, const timespec* times) {
+  std::array<timespec, 2> now;
+  if (self != nullptr && times == nullptr) {
+    ::clock_gettime(CLOCK_REALTIME, &now[0]);
+    now[1] = now[0];
+    times = now.data();
+  }
+  return REAL(futimens)(fd, times);
 }
 
 }  // extern "C"

@@ -8,7 +8,8 @@
 // which thread goes on. Time stands still, and passes only while every thread waits, or by
 // decision of the scheduler. So a scenario takes no longer than its work, and its course
 // depends on nothing but the decisions. What threads do with atomics between two mutexes is not
-// taken apart.
+// taken apart. Calls of the system by which files of a directory are found, changed and named
+// are points of decision, too.
 //
 // A scenario in which all threads wait for each other ends the process with "deadlock", and one
 // that does not end with "no end"; both name the schedule.
@@ -16,14 +17,21 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 namespace ndlfs::test {
 
 using Scenario = std::function<void()>;
 
-// Runs the scenario with `count` random schedules, until one has failed an expectation. The
-// message names its number: with NDLFS_SCHEDULE=number only that one runs.
+// Runs the scenario with `count` random schedules, or NDLFS_SCHEDULES of them, until one has
+// failed an expectation. The message names its number: with NDLFS_SCHEDULE=number only that one
+// runs.
 void ForRandomSchedules(unsigned count, const Scenario& scenario);
+
+// Runs the scenario with the random schedule of that number.
+void RunSchedule(uint64_t number, const Scenario& scenario);
+// NDLFS_SCHEDULE, if it is set.
+std::optional<uint64_t> WantedSchedule();
 
 // Runs the scenario with all schedules in which a thread that could go on is stopped at most
 // `stops` times, but not more than `most` schedules. Returns how many there were.

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,7 +43,8 @@ class FakeBucket {
 
   void Put(const std::string& key, const std::string& text) {
     const std::scoped_lock lock(mutex_);
-    objects_[key] = {text, "\"" + std::to_string(++version_) + "\""};
+    const std::time_t time = has_clock_ ? Now() : kTime;
+    objects_[key] = {text, "\"" + std::to_string(++version_) + "\"", time};
   }
   void Remove(const std::string& key) {
     const std::scoped_lock lock(mutex_);
@@ -52,6 +55,10 @@ class FakeBucket {
     special_ = std::move(special);
   }
   void set_page_size(size_t size) { page_size_ = size; }
+  // Objects get their times from the clock of the system from now on, and answers tell it.
+  void UseClock() { has_clock_ = true; }
+  // Called with each answer, which it may spoil. Set before the first request.
+  void set_spoil(std::function<void(FakeAnswer& answer)> spoil) { spoil_ = std::move(spoil); }
 
   const std::shared_ptr<const backends::HttpClient>& client() const { return client_; }
   std::vector<FakeTransport::Sent> sent() const { return transport_->sent(); }
@@ -68,9 +75,31 @@ class FakeBucket {
   struct Object {
     std::string text;
     std::string etag;
+    std::time_t modified;
   };
 
+  static constexpr std::time_t kTime = 1'445'412'480;  // 2015-10-21 07:28:00
+  static std::time_t Now() {
+    return std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  }
+  static std::string Text(std::time_t time, const char* form) {
+    std::tm parts = {};
+    ::gmtime_r(&time, &parts);
+    std::array<char, 40> text = {};
+    return {text.data(), std::strftime(text.data(), text.size(), form, &parts)};
+  }
+  static std::string HttpDate(std::time_t time) {
+    return Text(time, "%a, %d %b %Y %H:%M:%S GMT");
+  }
+
   FakeAnswer Answer(const FakeTransport::Sent& sent) {
+    FakeAnswer answer = TrueAnswer(sent);
+    if (has_clock_) answer.headers.push_back({"date", HttpDate(Now())});
+    if (spoil_) spoil_(answer);
+    return answer;
+  }
+
+  FakeAnswer TrueAnswer(const FakeTransport::Sent& sent) {
     Special special;
     {
       const std::scoped_lock lock(mutex_);
@@ -96,7 +125,7 @@ class FakeBucket {
     if (sent.Find("x-goog-if-generation-not-match") == generation) return {.status = 304};
     FakeAnswer answer = AnswerWith(sent, found->second.text, EtagOf(found->second));
     if (kind_ == Kind::kGoogle) answer.headers.push_back({"x-goog-generation", generation});
-    answer.headers.push_back({"last-modified", "Wed, 21 Oct 2015 07:28:00 GMT"});
+    answer.headers.push_back({"last-modified", HttpDate(found->second.modified)});
     return answer;
   }
 
@@ -129,7 +158,8 @@ class FakeBucket {
     }
     return "<Contents><Key>" + name + "</Key><Size>" + std::to_string(object->text.size()) +
            "</Size><ETag>&quot;" + EtagOf(*object).substr(1, EtagOf(*object).size() - 2) +
-           "&quot;</ETag><LastModified>2015-10-21T07:28:00.000Z</LastModified>" +
+           "&quot;</ETag><LastModified>" + Text(object->modified, "%FT%T.000Z") +
+           "</LastModified>" +
            (kind_ == Kind::kGoogle ? "<Generation>" + GenerationOf(*object) + "</Generation>"
                                    : "") +
            "</Contents>";
@@ -139,9 +169,8 @@ class FakeBucket {
     if (object == nullptr) return "<BlobPrefix>" + named + "</BlobPrefix>";
     return "<Blob>" + named + "<Properties><Content-Length>" +
            std::to_string(object->text.size()) + "</Content-Length><Etag>" +
-           object->etag.substr(1, object->etag.size() - 2) +
-           "</Etag><Last-Modified>Wed, 21 Oct 2015 07:28:00 GMT</Last-Modified></Properties>"
-           "</Blob>";
+           object->etag.substr(1, object->etag.size() - 2) + "</Etag><Last-Modified>" +
+           HttpDate(object->modified) + "</Last-Modified></Properties></Blob>";
   }
   // The beginning and the end of a list; `next` is where the next page begins.
   std::string Page(const std::string& inside, const std::string& next) const {
@@ -190,7 +219,9 @@ class FakeBucket {
   std::map<std::string, Object> objects_;
   uint64_t version_ = 0;
   size_t page_size_ = 1000;
+  bool has_clock_ = false;
   Special special_;
+  std::function<void(FakeAnswer& answer)> spoil_;
   std::shared_ptr<FakeTransport> transport_;
   std::shared_ptr<const backends::HttpClient> client_;
 };

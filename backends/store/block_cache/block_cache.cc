@@ -43,6 +43,8 @@ constexpr double kKeptPart = 0.9;
 // After writing this part of the capacity, a process looks at what others have written.
 constexpr uint64_t kCountEvery = 8;
 constexpr int64_t kBlockOnDisk = 512;  // the unit of st_blocks
+// What the smallest file mostly takes on a disk.
+constexpr uint64_t kLeastOnDisk = 4096;
 
 // At the begin of each file, in the byte order of the machine: the directory is for this
 // machine.
@@ -55,6 +57,11 @@ struct Header {
 
 uint64_t Checksum(std::string_view key, ConstByteSpan block) {
   return XXH3_64bits_withSeed(block.data(), block.size(), XXH3_64bits(key.data(), key.size()));
+}
+
+// The room that a file of `size` bytes takes.
+uint64_t OnDisk(uint64_t size) {
+  return (size + kLeastOnDisk - 1) / kLeastOnDisk * kLeastOnDisk;
 }
 
 // "3f" and "09a8...": a folder, and a name in it.
@@ -362,7 +369,7 @@ bool BlockCache::Put(std::string_view key, ConstByteSpan block) {
   if (key.size() > kLongestKey || size > options_.capacity / 2 || !MayWrite()) {
     return false;
   }
-  (void)MakeRoom(size, Room::kForBlock);
+  (void)MakeRoom(OnDisk(size), Room::kForBlock);
   if (auto written = Write(key, block); !written) {
     NoteFailure(written.error());
     return false;

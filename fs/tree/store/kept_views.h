@@ -37,8 +37,8 @@ struct EntityView {
 };
 using EntityViewPtr = std::shared_ptr<const EntityView>;
 
-// Keeps the views of one entity that were looked up last: at most 32. All but the latest hold
-// at most 8 MiB. Thread-safe.
+// Keeps the views of one entity that were looked up last: at most 32. All but one hold at most
+// 8 MiB. Thread-safe.
 class KeptViews {
  public:
   // The kept view called `name`, which is now the latest; null if there is
@@ -60,8 +60,8 @@ class KeptViews {
     const auto known = Place(view->name);
     if (known != views_.end()) {
       if ((*known)->generation == view->generation) return *known;
-      dropped.push_back(std::exchange(*known, view));
-      return view;
+      dropped.push_back(std::move(*known));
+      views_.erase(known);
     }
     views_.insert(views_.begin(), view);
     DropOld(dropped);

@@ -307,12 +307,16 @@ void DecodedCache::Check(const std::string& key, const Seal& seal) {
   if (FactsOfFile(file.get()) == facts) PutSeal(key, {*facts, checksums, seal.reads});
 }
 
-// The path in the source, as far as the description tells it. Whether it is right shows when
-// the file there is looked at.
-std::string DecodedCache::PathOf(const ReadSet::Read& read) const {
+// Whether a path is right shows when the file there is looked at; but where no file was read,
+// there must be no doubt.
+std::optional<std::string> DecodedCache::PathOf(const ReadSet::Read& read) const {
   const std::string top = source_->Describe("");
   std::string path = read.store->Describe(read.key);
-  if (read.store->Describe("") == top) path.erase(0, std::min(path.size(), top.size() + 1));
+  if (read.store->Describe("") != top) return path;
+  // The store is the top itself, unless something in it has the same name.
+  const auto namesake = source_->Stat(top, backends::Follow::kNo);
+  if (!namesake || *namesake) return std::nullopt;
+  if (path.starts_with(top + "/")) path.erase(0, top.size() + 1);
   return path;
 }
 
@@ -322,10 +326,10 @@ std::optional<DecodedCache::Reads> DecodedCache::NoteReads(const AllReads& all) 
   Reads noted;
   std::vector<std::string> paths;
   for (const ReadSet::Read& read : all.reads) {
-    std::string path = PathOf(read);
-    if (read.is_listing || path.find('\0') != path.npos) return std::nullopt;
-    noted.emplace_back(path, read.version ? read.version->ToText() : "");
-    paths.push_back(std::move(path));
+    auto path = PathOf(read);
+    if (read.is_listing || !path || path->find('\0') != path->npos) return std::nullopt;
+    noted.emplace_back(*path, read.version ? read.version->ToText() : "");
+    paths.push_back(*std::move(path));
   }
   const std::vector<std::string_view> keys(paths.begin(), paths.end());
   const auto found = root_->StatMany(keys);

@@ -132,7 +132,8 @@ class DecodedCache {
   void Check(const std::string& key, const Seal& seal);
   void FinishLater(const std::shared_ptr<Writer>& writer) EXCLUDES(mutex_);
   void Finish(Writer& writer);
-  std::string PathOf(const backends::ReadSet::Read& read) const;
+  // The path of what was read in the source; nullopt if the description does not tell it.
+  std::optional<std::string> PathOf(const backends::ReadSet::Read& read) const;
   // The reads for a seal. nullopt if one of them cannot be looked at again, or if a file was so
   // young that it may have changed meanwhile without getting another version.
   std::optional<Reads> NoteReads(const AllReads& all) const;

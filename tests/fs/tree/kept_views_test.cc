@@ -60,5 +60,14 @@ TEST(KeptViewsTest, OfLargeOnesFewAreKept) {
   EXPECT_EQ(views.Find("huge"), nullptr);
 }
 
+TEST(KeptViewsTest, ViewsThatGrowWithTheirArrayAreFewToo) {
+  constexpr size_t kLarge = size_t{5} << 20;
+  KeptViews views;
+  for (int i = 0; i < 10; ++i) views.Keep(MakeView(std::to_string(i)));
+  for (int i = 0; i < 10; ++i) views.Keep(MakeView(std::to_string(i), 2, kLarge));
+  EXPECT_NE(views.Find("9"), nullptr);
+  EXPECT_LE(views.held_bytes(), 3 * kLarge);
+}
+
 }  // namespace
 }  // namespace ndlfs::fs

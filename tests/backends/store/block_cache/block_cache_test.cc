@@ -188,6 +188,14 @@ TEST_F(BlockCacheTest, TheCapacityHoldsForAllProcessesTogether) {
   EXPECT_GE(BytesOfFiles(), 200'000u);
 }
 
+TEST_F(BlockCacheTest, SmallBlocksTakeTheRoomOfTheirFiles) {
+  constexpr uint64_t kFile = 4096;  // on most disks
+  const auto cache = Open(40 * kFile);
+  for (int i = 0; i < 200; ++i) cache->Put(std::to_string(i), AsBytes("small"));
+  EXPECT_LE(Files().size(), 45u);
+  EXPECT_GE(Files().size(), 20u);
+}
+
 TEST_F(BlockCacheTest, ABlockThatIsTooLargeIsNotKept) {
   const auto cache = Open(1000);
   cache->Put("a", AsBytes(std::string(600, 'x')));
