@@ -442,6 +442,8 @@ class NexusHierarchy : public Hierarchy {
   std::string_view format() const override { return hierarchy_->format(); }
   Result<NodePtr> Load(std::string_view path) const override {
     NDLFS_TRY(auto node, hierarchy_->Load(path));
+    const bool is_top = node->is_group() && path != "/" && path.find('/', 1) == path.npos;
+    if (is_top) NoteTop(std::string(path), *node);
     const auto* array = std::get_if<model::Ndarray>(&node->entity);
     if (array == nullptr || !array->dimension_names.empty() || array->shape.empty() ||
         !MayBeInPlot(path)) {
@@ -477,8 +479,8 @@ class NexusHierarchy : public Hierarchy {
   uint64_t held_bytes() const override { return hierarchy_->held_bytes(); }
 
  private:
-  // Whether the group at the top that the object is in is one of NeXus. It was when somebody
-  // first asked.
+  // Whether the group at the top that the object is in is one of NeXus. The answer is that of
+  // the first time that the group was loaded. Most callers have loaded it on their way here.
   bool MayBeInPlot(std::string_view path) const {
     const size_t end = path.find('/', 1);
     if (end == path.npos) return false;
@@ -490,9 +492,13 @@ class NexusHierarchy : public Hierarchy {
     }
     const auto group = hierarchy_->Load(top);
     if (!group) return false;
-    const bool is_nexus = (*group)->is_group() && NexusClassOf(**group).starts_with("NX");
+    return NoteTop(top, **group);
+  }
+  // Returns whether the group is one of NeXus.
+  bool NoteTop(const std::string& path, const Node& top) const {
+    const bool is_nexus = top.is_group() && NexusClassOf(top).starts_with("NX");
     const model::MutexLock lock(mutex_);
-    if (tops_.size() < kMostNexusTops) tops_.emplace(top, is_nexus);
+    if (tops_.size() < kMostNexusTops) tops_.emplace(path, is_nexus);
     return is_nexus;
   }
 
