@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "backends/format/forwarding_hierarchy.h"
 #include "backends/format/metadata_files.h"
 #include "backends/format/versioned.h"
 #include "model/attributes.h"
@@ -434,14 +435,14 @@ class NexusSearch {
   std::vector<std::string> linked_axes_;  // paths where they lie
 };
 
-class NexusHierarchy : public Hierarchy {
+class NexusHierarchy : public ForwardingHierarchy {
  public:
-  explicit NexusHierarchy(std::shared_ptr<const Hierarchy> hierarchy)
-      : hierarchy_(std::move(hierarchy)) {}
+  using ForwardingHierarchy::ForwardingHierarchy;
 
-  std::string_view format() const override { return hierarchy_->format(); }
   Result<NodePtr> Load(std::string_view path) const override {
-    NDLFS_TRY(auto node, hierarchy_->Load(path));
+    NDLFS_TRY(auto node, inner().Load(path));
+    const bool is_top = node->is_group() && path != "/" && path.find('/', 1) == path.npos;
+    if (is_top) NoteTop(std::string(path), *node);
     const auto* array = std::get_if<model::Ndarray>(&node->entity);
     if (array == nullptr || !array->dimension_names.empty() || array->shape.empty() ||
         !MayBeInPlot(path)) {
@@ -452,33 +453,22 @@ class NexusHierarchy : public Hierarchy {
     if (found == index->arrays.end()) return node;
     return WithDimensions(path, node, found->second);
   }
-  std::vector<NodePtr> LoadTogether(std::span<const std::string> paths) const override {
-    return hierarchy_->LoadTogether(paths);
-  }
-  size_t loads_together() const override { return hierarchy_->loads_together(); }
-  Result<std::vector<std::string>> List(std::string_view path) const override {
-    return hierarchy_->List(path);
-  }
-  std::optional<Link> GetLink(std::string_view path) const override {
-    return hierarchy_->GetLink(path);
-  }
   // The dimensions of an array depend on groups, too.
   Result<uint64_t> Version(std::string_view path) const override {
-    NDLFS_TRY(uint64_t version, hierarchy_->Version(path));
+    NDLFS_TRY(uint64_t version, inner().Version(path));
     if (!MayBeInPlot(path)) return version;
     const auto index = Index();
     if (index->is_of_one_file) return version;
     for (const auto& [group, found] : index->groups) {
-      NDLFS_TRY(const uint64_t now, hierarchy_->Version(group));
+      NDLFS_TRY(const uint64_t now, inner().Version(group));
       version = (version ^ now) * 0x9E3779B97F4A7C15;
     }
     return version;
   }
-  uint64_t held_bytes() const override { return hierarchy_->held_bytes(); }
 
  private:
-  // Whether the group at the top that the object is in is one of NeXus. It was when somebody
-  // first asked.
+  // Whether the group at the top that the object is in is one of NeXus. The answer is that of
+  // the first time that the group was loaded. Most callers have loaded it on their way here.
   bool MayBeInPlot(std::string_view path) const {
     const size_t end = path.find('/', 1);
     if (end == path.npos) return false;
@@ -488,11 +478,15 @@ class NexusHierarchy : public Hierarchy {
       const auto found = tops_.find(top);
       if (found != tops_.end()) return found->second;
     }
-    const auto group = hierarchy_->Load(top);
+    const auto group = inner().Load(top);
     if (!group) return false;
-    const bool is_nexus = (*group)->is_group() && NexusClassOf(**group).starts_with("NX");
+    return NoteTop(top, **group);
+  }
+  // Returns whether the group is one of NeXus.
+  bool NoteTop(const std::string& path, const Node& top) const {
+    const bool is_nexus = top.is_group() && NexusClassOf(top).starts_with("NX");
     const model::MutexLock lock(mutex_);
-    if (tops_.size() < kMostNexusTops) tops_.emplace(top, is_nexus);
+    if (tops_.size() < kMostNexusTops) tops_.emplace(path, is_nexus);
     return is_nexus;
   }
 
@@ -503,7 +497,7 @@ class NexusHierarchy : public Hierarchy {
       index = index_;
     }
     if (index != nullptr && IsCurrent(*index)) return index;
-    index = std::make_shared<const NexusIndex>(NexusSearch(*hierarchy_).Run());
+    index = std::make_shared<const NexusIndex>(NexusSearch(inner()).Run());
     const model::MutexLock lock(mutex_);
     index_ = index;
     return index;
@@ -511,7 +505,7 @@ class NexusHierarchy : public Hierarchy {
 
   bool IsCurrent(const NexusIndex& index) const {
     for (const auto& [group, version] : index.groups) {
-      if (hierarchy_->Version(group).value_or(0) != version) return false;
+      if (inner().Version(group).value_or(0) != version) return false;
       if (index.is_of_one_file) break;
     }
     return !index.groups.empty();
@@ -547,7 +541,7 @@ class NexusHierarchy : public Hierarchy {
     for (size_t d = 0; d < array.shape.size(); ++d) {
       const std::string& coordinate = dimensions.coordinates[d];
       if (coordinate.empty() || coordinate == path) continue;
-      const auto axis = hierarchy_->Load(coordinate);
+      const auto axis = inner().Load(coordinate);
       const bool fits = axis && IsArray(*axis) && RankOf(*axis) == 1 &&
                         (*axis)->array().shape[0].size == array.shape[d].size;
       if (fits) array.shape[d].dimcoord = coordinate;
@@ -559,7 +553,6 @@ class NexusHierarchy : public Hierarchy {
   struct Made {
     std::weak_ptr<const Node> from, made;
   };
-  const std::shared_ptr<const Hierarchy> hierarchy_;
   mutable model::Mutex mutex_;
   mutable std::shared_ptr<const NexusIndex> index_ GUARDED_BY(mutex_);
   mutable std::map<std::string, Made> made_ GUARDED_BY(mutex_);

@@ -18,7 +18,7 @@
 
 #include "fs/cli/base/command.h"
 #include "fs/cli/base/nearest.h"
-#include "fs/fuse/version.h"
+#include "fs/serve/version.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
@@ -286,6 +286,14 @@ int Help(const std::vector<std::string>& words) {
   return 0;
 }
 
+std::vector<std::string> FrontEndLibraries() {
+  std::vector<std::string> libraries;
+  for (const Command* command : kCommands) {
+    if (command->library != nullptr) libraries.push_back(command->library());
+  }
+  return libraries;
+}
+
 int Dispatch(std::string_view program, std::vector<std::string> words) {
   if (IsMountHelper(program)) return RunCommand(kMountHelperCommand, std::move(words));
   if (words.empty()) {
@@ -295,7 +303,7 @@ int Dispatch(std::string_view program, std::vector<std::string> words) {
   const std::string first = words.front();
   if (first == "help" || first == "--help" || first == "-h") return Help(words);
   if (first == "--version" || first == "-V") {
-    fmt::print("{}", VersionText());
+    fmt::print("{}", VersionText(FrontEndLibraries()));
     return 0;
   }
   if (const Command* command = FindCommand(first)) {

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "backends/store/local/crossing.h"
+#include "fs/fuse/fuse.h"
 #include "fs/fuse/operations.h"
 #include "fs/fuse/preflight.h"
 #include "fs/fuse/read_ahead.h"
@@ -190,6 +191,8 @@ model::Result<MountOptions> ResolveOptions(const MountOptions& given, const Moun
   options.mountpoint = paths.mountpoint;
   return options;
 }
+
+std::string FuseLibrary() { return fmt::format("libfuse {}", fuse_pkgversion()); }
 
 model::Result<int> RunMount(const MountOptions& given) {
   NDLFS_TRY(const MountPaths paths, CheckMount(given));

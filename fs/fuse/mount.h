@@ -17,6 +17,9 @@ namespace ndlfs::fs {
 // status of the process. The error is one line that tells a person why there is no mount.
 model::Result<int> RunMount(const MountOptions& given);
 
+// Name and version of the library, for `ndlfs --version`: "libfuse 3.14.0".
+std::string FuseLibrary();
+
 // Unmounts `path`, and waits, up to a minute, until the process that served it
 // has ended, too. Fails if `path` is not a mount of ndlfs.
 model::Result<void> RunUnmount(const std::string& path);

@@ -12,6 +12,7 @@
 
 #include "backends/format/cfa/aggregation.h"
 #include "backends/format/cfa/fragments.h"
+#include "backends/format/forwarding_hierarchy.h"
 #include "backends/format/ndl/part_set.h"
 #include "backends/format/ndl/part_stores.h"
 #include "backends/format/node_cache.h"
@@ -28,39 +29,25 @@ using NodePtr = std::shared_ptr<const Node>;
 using Clock = std::chrono::steady_clock;
 using PartsPtr = std::shared_ptr<const ndl::PartSet>;
 
-class AggregatingHierarchy final : public Hierarchy {
+class AggregatingHierarchy final : public ForwardingHierarchy {
  public:
   AggregatingHierarchy(std::shared_ptr<const Hierarchy> file,
                        std::shared_ptr<const Source> source, std::string path,
                        OpenOptions options)
-      : file_(std::move(file)),
+      : ForwardingHierarchy(std::move(file)),
         source_(std::move(source)),
         path_(std::move(path)),
         options_(std::move(options)) {}
 
-  std::string_view format() const override { return file_->format(); }
-  Result<std::vector<std::string>> List(std::string_view path) const override {
-    return file_->List(path);
-  }
-  std::optional<Link> GetLink(std::string_view path) const override {
-    return file_->GetLink(path);
-  }
-  uint64_t held_bytes() const override { return file_->held_bytes(); }
-
-  std::vector<NodePtr> LoadTogether(std::span<const std::string> paths) const override {
-    return file_->LoadTogether(paths);
-  }
-  size_t loads_together() const override { return file_->loads_together(); }
-
   Result<NodePtr> Load(std::string_view path) const override {
-    NDLFS_TRY(NodePtr node, file_->Load(path));
+    NDLFS_TRY(NodePtr node, inner().Load(path));
     if (!IsVariable(*node)) return node;
     return LoadAggregation(path, std::move(node));
   }
 
   // A change of a file of fragments is a change of the array.
   Result<uint64_t> Version(std::string_view path) const override {
-    NDLFS_TRY(const uint64_t version, file_->Version(path));
+    NDLFS_TRY(const uint64_t version, inner().Version(path));
     std::shared_ptr<const ReadSet> reads;
     {
       const model::MutexLock lock(mutex_);
@@ -111,12 +98,13 @@ class AggregatingHierarchy final : public Hierarchy {
       return model::Unsupported(
           "the data are in other files; a mount for several users does not show them");
     }
-    NDLFS_TRY(auto aggregation, ReadAggregation(*file_, path, variable->attributes()));
+    NDLFS_TRY(auto aggregation, ReadAggregation(inner(), path, variable->attributes()));
     NDLFS_TRY(const model::FileSet files, FilesOf(aggregation));
     NDLFS_TRY(const auto parts, Watch(path, files));
     const auto dimensions = aggregation.dimensions;
-    NDLFS_TRY(node.source, JoinFragments(file_, parts, parts->stores().Describe(path_, path),
-                                         variable, std::move(aggregation)));
+    NDLFS_TRY(node.source,
+              JoinFragments(shared_inner(), parts, parts->stores().Describe(path_, path),
+                            variable, std::move(aggregation)));
     Describe(path, dimensions, node);
     return {};
   }
@@ -136,7 +124,7 @@ class AggregatingHierarchy final : public Hierarchy {
   }
 
   Result<PartsPtr> Watch(std::string_view path, const model::FileSet& files) const {
-    NDLFS_TRY(const uint64_t version, file_->Version(path));
+    NDLFS_TRY(const uint64_t version, inner().Version(path));
     NDLFS_TRY(auto stores, ndl::PartStores::Make(source_, path_, options_));
     NDLFS_TRY(const auto paths, stores->Expand(files));
     const auto reads = std::make_shared<const ReadSet>(ndl::LookAtParts(source_, paths));
@@ -172,7 +160,7 @@ class AggregatingHierarchy final : public Hierarchy {
 
   // The object at `path`, if it may be a dimension coordinate; others are not linked in turn.
   NodePtr LoadCoordinate(std::string_view path) const {
-    auto node = file_->Load(path).value_or(nullptr);
+    auto node = inner().Load(path).value_or(nullptr);
     if (!node || !IsVariable(*node)) return node;
     const bool is_coordinate =
         model::TextOf(node->attributes(), "aggregated_dimensions") == model::BaseName(path) ||
@@ -180,7 +168,6 @@ class AggregatingHierarchy final : public Hierarchy {
     return is_coordinate ? LoadAggregation(path, node).value_or(nullptr) : nullptr;
   }
 
-  const std::shared_ptr<const Hierarchy> file_;
   const std::shared_ptr<const Source> source_;
   const std::string path_;
   const OpenOptions options_;

@@ -2,9 +2,10 @@
 #include "backends/format/hdf4/messages.h"
 
 #include <concepts>
-#include <cstring>
 #include <type_traits>
-#include <vector>
+#include <utility>
+
+#include "backends/helper/message_archive.h"
 
 namespace ndlfs::backends::hdf4 {
 namespace {
@@ -39,103 +40,26 @@ template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, BlockRequest>
 void Fields(Archive& archive, T& v) { archive(v.kind, v.index, v.start, v.count, v.bytes); }
 
-template <typename T>
-concept PlainNumber = std::integral<T> || std::is_enum_v<T>;
-
-class Writer {
+class Writer : public helper::MessageWriter<Writer> {
  public:
-  template <typename... T>
-  void operator()(const T&... values) {
-    (Put(values), ...);
-  }
-  std::string Take() && { return std::move(out_); }
-
- private:
-  template <PlainNumber T>
-  void Put(T value) {
-    out_.append(reinterpret_cast<const char*>(&value), sizeof(value));
-  }
-  void Put(const std::string& text) {
-    Put(uint64_t{text.size()});
-    out_ += text;
-  }
+  using MessageWriter::Put;
   template <typename T>
-  void Put(const std::vector<T>& values) {
-    Put(uint64_t{values.size()});
-    for (const T& value : values) Put(value);
-  }
-  template <typename T>
-  requires std::is_class_v<T>
+  requires requires(Writer& writer, const T& value) { Fields(writer, value); }
   void Put(const T& value) { Fields(*this, value); }
 
-  std::string out_;
+  std::string TakeText() && { return std::string(AsText(std::move(*this).Take())); }
 };
 
-// After a field that is not there, everything is empty.
-class Reader {
+class Reader : public helper::MessageReader<Reader> {
  public:
-  explicit Reader(std::string_view in) : in_(in) {}
+  explicit Reader(std::string_view in) : MessageReader(AsBytes(in)) {}
 
-  template <typename... T>
-  void operator()(T&... values) {
-    (Get(values), ...);
-  }
-  // All was there, and nothing else.
-  bool is_done() const { return is_ok_ && in_.empty(); }
-
- private:
-  std::string_view Take(uint64_t size) {
-    if (size > in_.size()) {
-      is_ok_ = false;
-      in_ = {};
-      return {};
-    }
-    const std::string_view taken = in_.substr(0, size);
-    in_.remove_prefix(size);
-    return taken;
-  }
-  uint64_t Count() {
-    uint64_t count;
-    Get(count);
-    return count;
-  }
-  template <PlainNumber T>
-  void Get(T& value) {
-    value = T();
-    const std::string_view bytes = Take(sizeof(value));
-    if (is_ok_) std::memcpy(&value, bytes.data(), sizeof(value));
-  }
-  void Get(bool& value) {
-    uint8_t byte;
-    Get(byte);
-    if (byte > 1) is_ok_ = false;
-    value = byte == 1;
-  }
-  void Get(ArrayInfo::Kind& kind) {
-    uint8_t byte;
-    Get(byte);
-    if (byte > static_cast<uint8_t>(ArrayInfo::Kind::kImage)) is_ok_ = false;
-    kind = is_ok_ ? static_cast<ArrayInfo::Kind>(byte) : ArrayInfo::Kind();
-  }
-  void Get(ArrayInfo::Coding& coding) {
-    uint8_t byte;
-    Get(byte);
-    if (byte > static_cast<uint8_t>(ArrayInfo::Coding::kByLibrary)) is_ok_ = false;
-    coding = is_ok_ ? static_cast<ArrayInfo::Coding>(byte) : ArrayInfo::Coding();
-  }
-  void Get(std::string& text) { text = Take(Count()); }
+  using MessageReader::Get;
+  void Get(ArrayInfo::Kind& kind) { GetUpTo(ArrayInfo::Kind::kImage, kind); }
+  void Get(ArrayInfo::Coding& coding) { GetUpTo(ArrayInfo::Coding::kByLibrary, coding); }
   template <typename T>
-  void Get(std::vector<T>& values) {
-    values.clear();
-    // Nothing is reserved: a count is believed item by item.
-    for (uint64_t left = Count(); left > 0 && is_ok_; --left) Get(values.emplace_back());
-  }
-  template <typename T>
-  requires std::is_class_v<T>
+  requires requires(Reader& reader, T& value) { Fields(reader, value); }
   void Get(T& value) { Fields(*this, value); }
-
-  std::string_view in_;
-  bool is_ok_ = true;
 };
 
 }  // namespace
@@ -144,7 +68,7 @@ std::string EncodeQuestion(const Question& question) {
   Writer writer;
   writer(question.leaves_headers, question.block.has_value());
   if (question.block) writer(*question.block);
-  return std::move(writer).Take();
+  return std::move(writer).TakeText();
 }
 
 std::optional<Question> DecodeQuestion(std::string_view text) {
@@ -153,21 +77,21 @@ std::optional<Question> DecodeQuestion(std::string_view text) {
   bool has_block;
   reader(question.leaves_headers, has_block);
   if (has_block) reader(question.block.emplace());
-  if (!reader.is_done()) return std::nullopt;
+  if (!reader.done()) return std::nullopt;
   return question;
 }
 
 std::string Encode(const FileInfo& file) {
   Writer writer;
   writer(file);
-  return std::move(writer).Take();
+  return std::move(writer).TakeText();
 }
 
 std::optional<FileInfo> DecodeFileInfo(std::string_view text) {
   Reader reader(text);
   std::optional<FileInfo> file(std::in_place);
   reader(*file);
-  if (!reader.is_done()) file.reset();
+  if (!reader.done()) file.reset();
   return file;
 }
 

@@ -2,11 +2,11 @@
 #include "backends/format/hdf5/messages.h"
 
 #include <concepts>
-#include <cstring>
 #include <optional>
 #include <type_traits>
 
 #include "backends/base/checked.h"
+#include "backends/helper/message_archive.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
@@ -105,49 +105,9 @@ template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, WrittenFile>
 void Fields(Archive& archive, T& v) { archive(v.size, v.blocks, v.offsets); }
 
-template <typename T>
-concept Number = std::integral<T> || std::is_enum_v<T>;
-
-class Encoder {
+class Encoder : public helper::MessageWriter<Encoder> {
  public:
-  template <typename... T>
-  void operator()(const T&... values) {
-    (Put(values), ...);
-  }
-  std::vector<std::byte> Take() { return std::move(out_); }
-
- private:
-  template <Number T>
-  void Put(T value) {
-    PutBytes(&value, sizeof(value));
-  }
-  void Put(const std::string& text) {
-    Put(uint64_t{text.size()});
-    PutBytes(text.data(), text.size());
-  }
-  void Put(const std::vector<std::byte>& bytes) {
-    Put(uint64_t{bytes.size()});
-    PutBytes(bytes.data(), bytes.size());
-  }
-  void Put(const Bytes& bytes) {
-    Put(uint64_t{bytes.size()});
-    PutBytes(bytes.data(), bytes.size());
-  }
-  template <typename T>
-  void Put(const std::vector<T>& values) {
-    Put(uint64_t{values.size()});
-    for (const T& value : values) Put(value);
-  }
-  template <typename T>
-  void Put(const std::optional<T>& value) {
-    Put(value.has_value());
-    if (value) Put(*value);
-  }
-  template <typename T>
-  void Put(const std::shared_ptr<const T>& value) {
-    Put(value != nullptr);
-    if (value) Put(*value);
-  }
+  using MessageWriter::Put;
   void Put(const model::Error& error) {
     (*this)(error.code(), error.sys_errno(), error.message());
   }
@@ -189,83 +149,22 @@ class Encoder {
   template <typename T>
   requires requires(Encoder& encoder, const T& value) { Fields(encoder, value); }
   void Put(const T& value) { Fields(*this, value); }
-
-  void PutBytes(const void* bytes, size_t size) {
-    const auto* begin = static_cast<const std::byte*>(bytes);
-    out_.insert(out_.end(), begin, begin + size);
-  }
-
-  std::vector<std::byte> out_;
 };
 
-// After a field that is not there, or not possible, everything is empty.
-class Decoder {
+class Decoder : public helper::MessageReader<Decoder> {
  public:
-  explicit Decoder(ConstByteSpan in) : in_(in) {}
+  using MessageReader::Get;
+  using MessageReader::MessageReader;
 
-  template <typename... T>
-  void operator()(T&... values) {
-    (Get(values), ...);
-  }
-
-  bool ok() const { return ok_; }
-  // All was there, and nothing else.
-  bool done() const { return ok_ && in_.empty(); }
-
- private:
-  template <Number T>
-  void Get(T& value) {
-    value = T();
-    const ConstByteSpan bytes = Take(sizeof(value));
-    if (ok_) std::memcpy(&value, bytes.data(), sizeof(value));
-  }
-  void Get(bool& value) {
-    uint8_t byte;
-    Get(byte);
-    if (byte > 1) ok_ = false;
-    value = byte == 1;
-  }
-  void Get(std::string& text) { text = AsText(Take(GetCount())); }
-  void Get(std::vector<std::byte>& bytes) {
-    const ConstByteSpan taken = Take(GetCount());
-    bytes.assign(taken.begin(), taken.end());
-  }
-  void Get(Bytes& bytes) { bytes = Bytes::Copy(Take(GetCount())); }
-  template <typename T>
-  void Get(std::vector<T>& values) {
-    values.clear();
-    // Nothing is reserved: a count is only believed item by item.
-    for (uint64_t left = GetCount(); left > 0 && ok_; --left) Get(values.emplace_back());
-  }
-  template <typename T>
-  void Get(std::optional<T>& value) {
-    bool has_value;
-    Get(has_value);
-    value.reset();
-    if (has_value && ok_) Get(value.emplace());
-  }
-  template <typename T>
-  void Get(std::shared_ptr<const T>& value) {
-    bool has_value;
-    Get(has_value);
-    value = nullptr;
-    if (!has_value || !ok_) return;
-    auto made = std::make_shared<T>();
-    Get(*made);
-    value = std::move(made);
-  }
   void Get(std::optional<model::Error>& error) {
-    bool has_value;
-    Get(has_value);
     error.reset();
-    if (has_value && ok_) error = GetError();
+    if (GetPresence()) error = GetError();
   }
   void Get(Datatype& type) { type = GetType(1); }
   template <typename T>
   requires requires(Decoder& decoder, T& value) { Fields(decoder, value); }
   void Get(T& value) { Fields(*this, value); }
 
- public:
   model::Error GetError() {
     model::ErrorCode code;
     int sys_errno;
@@ -276,16 +175,10 @@ class Decoder {
   }
 
  private:
-  uint64_t GetCount() {
-    uint64_t count;
-    Get(count);
-    return count;
-  }
-
   Datatype GetType(int depth) {
     Datatype::Kind kind;
     Get(kind);
-    if (!ok_ || depth > Datatype::kMaxDepth) return Fail();
+    if (!ok() || depth > Datatype::kMaxDepth) return Refuse();
     switch (kind) {
       case Datatype::Kind::kString:
         return GetString();
@@ -308,7 +201,7 @@ class Decoder {
       case Datatype::Kind::kArray:
         return GetArray(depth);
     }
-    return Fail();
+    return Refuse();
   }
 
   Datatype GetString() {
@@ -320,7 +213,7 @@ class Decoder {
     (*this)(is_fixed, size, charset, padding, order);
     if (charset > model::Charset::kLatin1 || padding > model::TextPadding::kSpace ||
         order > model::ByteOrder::kBig || size > kMaxElementBytes) {
-      return Fail();
+      return Refuse();
     }
     return is_fixed ? Datatype::FixedString(size, charset, padding, order)
                     : Datatype::String(charset);
@@ -333,7 +226,7 @@ class Decoder {
     bool is_time;
     (*this)(size, is_signed, order, is_time);
     const bool is_known = size == 1 || size == 2 || size == 4 || size == 8;
-    if (!is_known || order > model::ByteOrder::kBig) return Fail();
+    if (!is_known || order > model::ByteOrder::kBig) return Refuse();
     if (!is_time) return Datatype::Integer(size, is_signed, order);
     model::TimeUnit unit;
     (*this)(unit.unit, unit.scale, unit.is_delta);
@@ -348,7 +241,7 @@ class Decoder {
     const auto known = Datatype::FromKeyword(keyword);
     if (!known || known->kind() != Datatype::Kind::kFloat || known->size() != size ||
         order > model::ByteOrder::kBig) {
-      return Fail();
+      return Refuse();
     }
     return known->WithOrder(order);
   }
@@ -357,13 +250,13 @@ class Decoder {
     uint64_t size;
     std::string tag;
     (*this)(size, tag);
-    return size > kMaxElementBytes ? Fail() : Datatype::Opaque(size, std::move(tag));
+    return size > kMaxElementBytes ? Refuse() : Datatype::Opaque(size, std::move(tag));
   }
 
   Datatype GetEnum(int depth) {
     const Datatype base = GetType(depth + 1);
     std::vector<Datatype::Constant> constants;
-    for (uint64_t left = GetCount(); left > 0 && ok_; --left) {
+    for (uint64_t left = GetCount(); left > 0 && ok(); --left) {
       Datatype::Constant constant;
       uint64_t low;
       int64_t high;
@@ -372,21 +265,21 @@ class Decoder {
                                                    static_cast<unsigned __int128>(low));
       constants.push_back(std::move(constant));
     }
-    if (base.kind() != Datatype::Kind::kInteger) return Fail();
+    if (base.kind() != Datatype::Kind::kInteger) return Refuse();
     return Datatype::Enum(base, std::move(constants));
   }
 
   Datatype GetRegionRef() {
     Datatype::Selection selection;
     Get(selection);
-    if (selection > Datatype::Selection::kElement) return Fail();
+    if (selection > Datatype::Selection::kElement) return Refuse();
     return Datatype::RegionRef(selection);
   }
 
   Datatype GetCompound(int depth) {
     std::vector<Datatype::Member> members;
     bool is_fixed = true;
-    for (uint64_t left = GetCount(); left > 0 && ok_; --left) {
+    for (uint64_t left = GetCount(); left > 0 && ok(); --left) {
       Datatype::Member member;
       uint64_t offset;
       Get(member.name);
@@ -400,9 +293,9 @@ class Decoder {
     Get(size);
     if (!is_fixed) return Datatype::PackedCompound(std::move(members));
     for (const Datatype::Member& member : members) {
-      if (member.offset > size || member.type.size() > size - member.offset) return Fail();
+      if (member.offset > size || member.type.size() > size - member.offset) return Refuse();
     }
-    return size > kMaxElementBytes ? Fail() : Datatype::Compound(std::move(members), size);
+    return size > kMaxElementBytes ? Refuse() : Datatype::Compound(std::move(members), size);
   }
 
   Datatype GetArray(int depth) {
@@ -410,30 +303,16 @@ class Decoder {
     std::vector<uint64_t> shape;
     Get(shape);
     const auto bytes = CheckedProduct(shape, std::max<uint64_t>(base.size(), 1));
-    if (!bytes || *bytes > kMaxElementBytes) return Fail();
+    if (!bytes || *bytes > kMaxElementBytes) return Refuse();
     return Datatype::Array(base, std::move(shape));
   }
 
-  Datatype Fail() {
-    ok_ = false;
-    in_ = {};
+  Datatype Refuse() {
+    Fail();
     return Datatype();
   }
 
-  ConstByteSpan Take(uint64_t size) {
-    if (size > in_.size()) {
-      Fail();
-      return {};
-    }
-    const ConstByteSpan taken = in_.first(size);
-    in_ = in_.subspan(size);
-    return taken;
-  }
-
   static constexpr uint64_t kMaxElementBytes = uint64_t{1} << 32;
-
-  ConstByteSpan in_;
-  bool ok_ = true;
 };
 
 model::Failure Garbled() { return model::Internal("a garbled message from the HDF5 helper"); }
@@ -442,7 +321,7 @@ template <typename T>
 std::vector<std::byte> EncodeOne(const T& value) {
   Encoder encoder;
   encoder(value);
-  return encoder.Take();
+  return std::move(encoder).Take();
 }
 
 }  // namespace
@@ -484,7 +363,7 @@ std::vector<std::byte> EncodeAnswer(const model::Result<T>& answer) {
   } else {
     encoder(answer.error());
   }
-  return encoder.Take();
+  return std::move(encoder).Take();
 }
 
 template <typename T>

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "backends/base/percent_encoding.h"
+#include "backends/store/http/object_schemes.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -35,7 +36,9 @@ std::string UsualPort(std::string_view scheme) {
   return scheme == "https" ? "443" : "";
 }
 
-constexpr std::array<std::string_view, 5> kObjectSchemes = {"s3", "gs", "az", "abfs", "abfss"};
+#define NDLFS_SCHEME(scheme, open) std::string_view(scheme),
+constexpr std::array kObjectSchemes = {NDLFS_OBJECT_SCHEMES(NDLFS_SCHEME)};
+#undef NDLFS_SCHEME
 constexpr std::string_view kFileScheme = "file://";
 
 constexpr unsigned kParseFlags = CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE;

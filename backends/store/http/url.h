@@ -14,8 +14,8 @@ namespace ndlfs::backends {
 //
 // The URL of an object, such as s3://BUCKET/KEY, has the key as it is: '%', '#' and '?' are
 // characters like others. `path` has that key percent-encoded, and the texts below show it as
-// it is. The same holds for gs, az, abfs and abfss. The host of these is what stands before the
-// key, also the text CONTAINER@ACCOUNT of abfs://CONTAINER@ACCOUNT/KEY.
+// it is. The same holds for all schemes of object_schemes.h. The host of these is what stands
+// before the key, also the text CONTAINER@ACCOUNT of abfs://CONTAINER@ACCOUNT/KEY.
 struct Url {
   std::string scheme;    // "https"
   std::string user;      // decoded; empty if there is none

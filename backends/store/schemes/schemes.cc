@@ -8,6 +8,7 @@
 #include "backends/store/azure/azure_source.h"
 #include "backends/store/google/google_source.h"
 #include "backends/store/http/http_service.h"
+#include "backends/store/http/object_schemes.h"
 #include "backends/store/s3/s3_source.h"
 
 namespace ndlfs::backends {
@@ -67,16 +68,13 @@ struct SourceKind {
   Opened (*open)(const std::string& url, const RemoteSettings& settings, RemoteOptions options,
                  ClientPtr client);
 };
+#define NDLFS_KIND(scheme, open) SourceKind{scheme, &IsAny, &open},
 constexpr std::array kKinds = {
-    SourceKind{"https", &azure::IsBlobUrl, &OpenAzure},
-    SourceKind{"https", &IsAny, &OpenHttp},
+    SourceKind{"https", &azure::IsBlobUrl, &OpenAzure}, SourceKind{"https", &IsAny, &OpenHttp},
     SourceKind{"http", &IsAny, &OpenHttp},
-    SourceKind{"s3", &IsAny, &OpenS3},
-    SourceKind{"gs", &IsAny, &OpenGoogle},
-    SourceKind{"az", &IsAny, &OpenAzure},
-    SourceKind{"abfs", &IsAny, &OpenAzure},
-    SourceKind{"abfss", &IsAny, &OpenAzure},
+    NDLFS_OBJECT_SCHEMES(NDLFS_KIND)  //
 };
+#undef NDLFS_KIND
 
 const SourceKind* FindKind(const Url& url) {
   for (const SourceKind& kind : kKinds) {

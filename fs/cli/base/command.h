@@ -28,6 +28,9 @@ struct Command {
   // Adds options and arguments to `app`, which outlives the body. Callbacks throw
   // CLI::ValidationError for mistakes in the command line.
   Body (*prepare)(CLI::App& app);
+  // Name and version of a library that no command without its front end uses, for `ndlfs
+  // --version`; null if there is none.
+  std::string (*library)() = nullptr;
 };
 
 extern const Command kMountCommand;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "fs/cli/base/option_setters.h"
 #include "fs/cli/base/option_tables.h"
 #include "fs/cli/base/option_values.h"
 #include "model/number_text.h"
@@ -43,42 +44,30 @@ Result<uint32_t> ParseId(std::string_view value,
                          named ? fmt::format(" (did you mean {}?)", *named) : "");
 }
 
-Result<void> SetUmask(MountOptions& options, std::string_view value) {
+Result<uint32_t> ParseUser(std::string_view value) { return ParseId(value, &FindUser); }
+Result<uint32_t> ParseGroup(std::string_view value) { return ParseId(value, &FindGroup); }
+
+Result<uint32_t> ParseUmask(std::string_view value) {
   const auto mask = model::ParseNumber<uint32_t>(value, 8);
   if (!mask || *mask > 0777) {
     return model::BadInput("{} is not an octal number from 0 to 0777", Quote(value));
   }
-  options.umask = *mask;
-  return {};
+  return *mask;
 }
 
 constexpr std::array kOnlyMountOptions = {
     MountOption{"allow-other", "", "Let other users see the files",
-                [](MountOptions& options, std::string_view) -> Result<void> {
-                  options.allow_other = true;
-                  return {};
-                }},
+                Switch<&MountOptions::allow_other>},
     MountOption{"uid", "UID", "Owner of all files (that of the source)",
-                [](MountOptions& options, std::string_view value) -> Result<void> {
-                  NDLFS_TRY(options.uid, ParseId(value, &FindUser));
-                  return {};
-                }},
+                Set<&MountOptions::uid, ParseUser>},
     MountOption{"gid", "GID", "Group of all files (that of the source)",
-                [](MountOptions& options, std::string_view value) -> Result<void> {
-                  NDLFS_TRY(options.gid, ParseId(value, &FindGroup));
-                  return {};
-                }},
-    MountOption{"umask", "MASK", "Permissions to remove, octal", SetUmask},
+                Set<&MountOptions::gid, ParseGroup>},
+    MountOption{"umask", "MASK", "Permissions to remove, octal",
+                Set<&MountOptions::umask, ParseUmask>},
     MountOption{"inode32", "", "Inode numbers of 32 bits, for old programs",
-                [](MountOptions& options, std::string_view) -> Result<void> {
-                  options.inode32 = true;
-                  return {};
-                }},
+                Switch<&MountOptions::inode32>},
     MountOption{"foreground", "", "Stay in the foreground until unmounted",
-                [](MountOptions& options, std::string_view) -> Result<void> {
-                  options.foreground = true;
-                  return {};
-                }},
+                Switch<&MountOptions::foreground>},
 };
 
 }  // namespace

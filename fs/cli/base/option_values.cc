@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,11 @@ std::string SizeProposal(std::string_view text, size_t digits) {
 }
 
 }  // namespace
+
+Result<std::string> ParseDirectory(std::string_view text) {
+  if (text.empty()) return model::BadInput("is not the name of a directory");
+  return std::filesystem::absolute(text).lexically_normal().string();
+}
 
 Result<double> ParseSeconds(std::string_view value) {
   double seconds = 0;

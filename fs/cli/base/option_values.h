@@ -40,6 +40,10 @@ model::Result<uint64_t> ParseSize(std::string_view text);
 // "raw" or "stored": whether data.zarr passes on chunks as they are stored.
 model::Result<bool> ParseZarrChunks(std::string_view text);
 
+// The name of a directory, which need not exist. Absolute, because the background process works
+// in "/".
+model::Result<std::string> ParseDirectory(std::string_view text);
+
 // A number of seconds, such as 1 or 0.5.
 model::Result<double> ParseSeconds(std::string_view text);
 

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "fs/cli/base/nearest.h"
+#include "fs/cli/base/option_setters.h"
 #include "fs/cli/base/option_tables.h"
 #include "fs/cli/base/option_values.h"
 #include "model/number_text.h"
@@ -17,42 +19,36 @@ namespace {
 using model::Quote;
 using model::Result;
 
-Result<void> SetThreads(MountOptions& options, std::string_view value) {
-  NDLFS_TRY(options.threads, ParseThreads(value));
-  return {};
-}
-
-Result<void> SetFetches(MountOptions& options, std::string_view value) {
+Result<unsigned> ParseFetches(std::string_view value) {
   const auto fetches = model::ParseNumber<unsigned>(value);
   if (!fetches || *fetches == 0 || *fetches > kMaxThreads) {
     return model::BadInput("{} is not a number from 1 to {}", Quote(value), kMaxThreads);
   }
-  options.fetches = *fetches;
-  return {};
+  return *fetches;
 }
 
-Result<void> SetLogFile(MountOptions& options, std::string_view value) {
+Result<std::string> ParseLogFile(std::string_view value) {
   if (value.empty()) return model::BadInput("is not the name of a file");
-  options.log_file = value;
-  return {};
+  return std::string(value);
 }
 
-Result<void> SetLogLevel(MountOptions& options, std::string_view value) {
+Result<std::string> ParseLogLevel(std::string_view value) {
   if (std::find(kLogLevels.begin(), kLogLevels.end(), value) == kLogLevels.end()) {
     return model::BadInput("{} is not one of {}{}", Quote(value), fmt::join(kLogLevels, ", "),
                            DidYouMean(value, kLogLevels));
   }
-  options.log_level = value;
-  return {};
+  return std::string(value);
 }
 
 constexpr std::array kProcessOptions = {
-    MountOption{"threads", "N", "Reads that are served at once (one per core)", SetThreads},
+    MountOption{"threads", "N", "Reads that are served at once (one per core)",
+                Set<&MountOptions::threads, ParseThreads>},
     MountOption{"fetches", "N", "Chunks that a slow source is asked for at once (64)",
-                SetFetches},
-    MountOption{"log-file", "FILE", "File to append messages to (the system log)", SetLogFile},
+                Set<&MountOptions::fetches, ParseFetches>},
+    MountOption{"log-file", "FILE", "File to append messages to (the system log)",
+                Set<&MountOptions::log_file, ParseLogFile>},
     MountOption{"log-level", "LEVEL", "trace, debug, info, warn, error, critical or off (info)",
-                SetLogLevel},
+                Set<&MountOptions::log_level, ParseLogLevel>},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "fs/cli/base/option_setters.h"
 #include "fs/cli/base/option_tables.h"
 #include "fs/cli/base/option_values.h"
 #include "fs/serve/open_source.h"
@@ -21,19 +22,12 @@ using model::Quote;
 using model::Result;
 
 // The path of a file that can be read. Absolute: the background process works in "/".
-Result<void> SetFile(std::string& file, std::string_view value) {
-  const std::string path = std::filesystem::absolute(value).lexically_normal();
+Result<std::string> ParseFile(std::string_view value) {
+  std::string path = std::filesystem::absolute(value).lexically_normal();
   if (value.empty() || ::access(path.c_str(), R_OK) != 0) {
     return model::BadInput("{} is not a file that can be read", Quote(value));
   }
-  file = path;
-  return {};
-}
-
-Result<void> SetBlockCache(MountOptions& options, std::string_view value) {
-  if (value.empty()) return model::BadInput("is not the name of a directory");
-  options.remote.block_cache = std::filesystem::absolute(value).lexically_normal();
-  return {};
+  return path;
 }
 
 Result<void> SetAllowUrls(MountOptions& options, std::string_view value) {
@@ -65,53 +59,29 @@ constexpr std::array kRemoteOptions = {
     MountOption{"timeout", "SECONDS", "Time after which a request fails; 0: never (30)",
                 SetTimeout},
     MountOption{"ca-file", "FILE", "Certificates to trust, PEM (those of the system)",
-                [](MountOptions& options, std::string_view value) -> Result<void> {
-                  return SetFile(options.remote.ca_file, value);
-                }},
+                Set<&RemoteAccess::ca_file, ParseFile>},
     MountOption{"token-file", "FILE", "File with a token for the server of the source",
-                [](MountOptions& options, std::string_view value) -> Result<void> {
-                  return SetFile(options.remote.token_file, value);
-                }},
+                Set<&RemoteAccess::token_file, ParseFile>},
     MountOption{"urls", "FILE",
                 "Settings for the beginnings of URLs (~/.config/ndlfs/urls.yaml)",
-                [](MountOptions& options, std::string_view value) -> Result<void> {
-                  return SetFile(options.remote.urls_file, value);
-                }},
+                Set<&RemoteAccess::urls_file, ParseFile>},
     MountOption{"allow-urls", "LIST",
                 "Other URLs that redirects and references may lead to (none)", SetAllowUrls},
     MountOption{"ref", "REF",
                 "Version of a repository: branch=NAME, tag=NAME, snapshot=ID, at=TIME",
-                [](MountOptions& options, std::string_view value) -> Result<void> {
-                  options.remote.ref = value;
-                  return {};
-                }},
+                Set<&RemoteAccess::ref, ParseText>},
     MountOption{"endpoint", "URL", "Server of a bucket (as the tools of its provider have it)",
-                [](MountOptions& options, std::string_view value) -> Result<void> {
-                  options.remote.endpoint = value;
-                  return {};
-                }},
+                Set<&RemoteAccess::endpoint, ParseText>},
     MountOption{"region", "NAME", "Region of the bucket (ndlfs finds it out)",
-                [](MountOptions& options, std::string_view value) -> Result<void> {
-                  options.remote.region = value;
-                  return {};
-                }},
+                Set<&RemoteAccess::region, ParseText>},
     MountOption{"no-sign-request", "", "Read a public bucket without credentials",
-                [](MountOptions& options, std::string_view) -> Result<void> {
-                  options.remote.signs_requests = false;
-                  return {};
-                }},
+                Switch<&RemoteAccess::signs_requests, false>},
     MountOption{"requester-pays", "", "Pay for requests to a bucket whose owner does not",
-                [](MountOptions& options, std::string_view) -> Result<void> {
-                  options.remote.requester_pays = true;
-                  return {};
-                }},
+                Switch<&RemoteAccess::requester_pays>},
     MountOption{"block-cache", "DIR", "Directory to keep what was read; made if need be (none)",
-                SetBlockCache},
+                Set<&RemoteAccess::block_cache, ParseDirectory>},
     MountOption{"block-cache-size", "SIZE", "Disk space for it (10GiB)",
-                [](MountOptions& options, std::string_view value) -> Result<void> {
-                  NDLFS_TRY(options.remote.block_cache_size, ParseSize(value));
-                  return {};
-                }},
+                Set<&RemoteAccess::block_cache_size, ParseSize>},
 };
 
 }  // namespace

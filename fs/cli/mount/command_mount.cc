@@ -54,7 +54,7 @@ Command::Body PrepareMountHelper(CLI::App& app) {
 }  // namespace
 
 const Command kMountCommand = {"mount", "Show a directory of array stores as plain files",
-                               PrepareMount};
+                               PrepareMount, FuseLibrary};
 
 const Command kMountHelperCommand = {
     "mount", "Show a directory of array stores as plain files, for mount(8)",

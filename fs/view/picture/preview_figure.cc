@@ -15,6 +15,7 @@
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/base/number_array.h"
+#include "fs/view/picture/finite_values.h"
 #include "fs/view/place/label_numbers.h"
 #include "fs/view/place/ome_image.h"
 #include "model/path_name.h"
@@ -560,20 +561,12 @@ ColourRange ChooseRange(const std::vector<double>& values) {
   constexpr double kWorthwhile = 1.6;  // as much wider all values have to be
   constexpr double kManyPowers = 1e4;
   constexpr double kBalanced = 1.5;
-  std::vector<double> finite;
-  for (const double value : values) {
-    if (std::isfinite(value)) finite.push_back(value);
-  }
+  FiniteValues finite(values);
   if (finite.empty()) return {};
-  const auto nth = [&](double part) {
-    const auto at = finite.begin() + std::lround(part * static_cast<double>(finite.size() - 1));
-    std::ranges::nth_element(finite, at);
-    return *at;
-  };
-  const auto [least, greatest] = std::ranges::minmax(finite);
+  const auto [least, greatest] = finite.MinMax();
   ColourRange range{least, greatest};
-  const double low = nth(kOutside);
-  const double high = nth(1 - kOutside);
+  const double low = finite.Quantile(kOutside);
+  const double high = finite.Quantile(1 - kOutside);
   const bool has_outliers = finite.size() >= kFewValues && high > low &&
                             (greatest / 2 - least / 2) > (high / 2 - low / 2) * kWorthwhile;
   if (has_outliers) {

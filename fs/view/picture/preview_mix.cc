@@ -10,6 +10,7 @@
 
 #include "fs/view/base/number_array.h"
 #include "fs/view/picture/drawing/figure.h"
+#include "fs/view/picture/finite_values.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -66,19 +67,11 @@ ChannelMix ChooseChannels(const ArrayInput& array) {
 OmeWindow WindowOf(const MixedChannel& channel, const std::vector<double>& values) {
   constexpr double kOutside = 0.001;
   if (channel.window) return *channel.window;
-  std::vector<double> finite;
-  for (const double value : values) {
-    if (std::isfinite(value)) finite.push_back(value);
-  }
+  FiniteValues finite(values);
   if (finite.empty()) return {};
-  const auto nth = [&](double part) {
-    const auto at = finite.begin() + std::lround(part * static_cast<double>(finite.size() - 1));
-    std::ranges::nth_element(finite, at);
-    return *at;
-  };
-  OmeWindow window{nth(kOutside), nth(1 - kOutside)};
+  OmeWindow window{finite.Quantile(kOutside), finite.Quantile(1 - kOutside)};
   if (window.start == window.end) {
-    const auto [least, greatest] = std::ranges::minmax(finite);
+    const auto [least, greatest] = finite.MinMax();
     window = {least, greatest};
   }
   const double span = window.end - window.start;

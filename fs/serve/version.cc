@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "fs/fuse/version.h"
+#include "fs/serve/version.h"
 
 #include <fmt/format.h>
 
@@ -11,15 +11,14 @@
 #include "backends/codec/registry.h"
 #include "backends/formats.h"
 #include "backends/library_versions.h"
-#include "fs/fuse/fuse.h"
 
 namespace ndlfs::fs {
 
-std::string VersionText() {
+std::string VersionText(const std::vector<std::string>& front_ends) {
   std::vector<std::string_view> formats;
   for (const backends::Format* format : backends::Formats()) formats.push_back(format->name());
   std::vector<std::string> libraries = backends::LibraryVersions();
-  libraries.push_back(fmt::format("libfuse {}", fuse_pkgversion()));
+  libraries.insert(libraries.end(), front_ends.begin(), front_ends.end());
   if (auto allocator = backends::AllocatorVersion(); !allocator.empty()) {
     libraries.push_back(std::move(allocator));
   }
