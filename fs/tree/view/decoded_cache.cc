@@ -372,7 +372,7 @@ void DecodedCache::Finish(Writer& writer) {
   // Without a seal nobody takes the new file for a damaged one of the old seal, also if this
   // process ends before it has put the new one.
   blocks_->RemoveFile(NameOfSeal(writer.key_));
-  if (!blocks_->KeepFile(NameOfFile(writer.key_), file->get())) return;
+  if (!blocks_->KeepFile(NameOfFile(writer.key_), *file)) return;
   const auto facts = FactsOfFile(file->get());
   if (!facts) return;
   PutSeal(writer.key_, {*facts, std::move(checksums), *reads});
@@ -478,6 +478,12 @@ void DecodedCache::Writer::NoteWritten(uint64_t begin, uint64_t end) {
   auto next = written_.upper_bound(begin);
   if (next != written_.begin() && std::prev(next)->second >= begin) {
     --next;
+  room_ = std::min(room_ + end - begin, size_);
+  if (!cache_.blocks_->TakeRoom(*file_, room_)) {
+    is_over_ = true;
+    if (writing_ == 0) file_.reset();
+    return -1;
+  }
     begin = next->first;
   }
   while (next != written_.end() && next->first <= end) {
