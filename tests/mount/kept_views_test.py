@@ -442,7 +442,16 @@ class PlacesTest(KeptCase):
         with self.keep("--decoded-cache-size", "1") as mounted:
             self.assertTrue(harness.read(mounted.join("a.zarr/data.raw")) == values.tobytes())
             self.assertEqual(self.counts(mounted)["written"], 0)
+            self.assertIn("--decoded-cache-size 1: nothing is kept", mounted.log())
         self.assertEqual(self.files(), [])
+
+    def test_no_quota_is_a_mistake(self):
+        result = harness.run(harness.BINARY, "mount", self.source, self.path("..", "m"), "--decoded-cache", self.kept,
+                             "--decoded-cache-size", "0")
+        self.assertEqual(result.returncode, 2, result)
+        self.assertRegex(result.stderr, "^ndlfs: --decoded-cache-size: .*nothing would be kept; leave --decoded-cache out")
+        self.assertEqual(result.stderr.count("\n"), 1)
+        self.assertFalse(os.path.exists(self.kept))
 
     @unittest.skipUnless(IS_ROOT, "only root makes a small disk")
     def test_full_disk(self):

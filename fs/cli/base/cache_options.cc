@@ -25,6 +25,12 @@ Result<void> SetDecodedCache(MountOptions& options, std::string_view value) {
   return {};
 }
 
+Result<void> SetDecodedCacheSize(MountOptions& options, std::string_view value) {
+  NDLFS_TRY(options.decoded_cache_size, ParseSize(value));
+  if (options.decoded_cache_size != 0) return {};
+  return model::BadInput("with 0 nothing would be kept; leave --decoded-cache out instead");
+}
+
 constexpr std::array kCacheOptions = {
     MountOption{"cache-size", "SIZE", "Memory for decoded chunks (512MiB)",
                 [](MountOptions& options, std::string_view value) -> Result<void> {
@@ -44,10 +50,7 @@ constexpr std::array kCacheOptions = {
         "Directory to keep files in that were read to their end; made if need be (none)",
         SetDecodedCache},
     MountOption{"decoded-cache-size", "SIZE", "Disk space for them (10GiB)",
-                [](MountOptions& options, std::string_view value) -> Result<void> {
-                  NDLFS_TRY(options.decoded_cache_size, ParseSize(value));
-                  return {};
-                }},
+                SetDecodedCacheSize},
 };
 
 }  // namespace
