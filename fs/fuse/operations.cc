@@ -230,7 +230,12 @@ struct Handlers {
   }
 
   static model::Result<InodeTable::Inode> Find(Filesystem& fs, fuse_ino_t nodeid) {
-    auto inode = fs.table_.Find(nodeid);
+    return WithObject(fs, nodeid, fs.table_.Find(nodeid));
+  }
+
+  // `inode`, as the table has it, with its object.
+  static model::Result<InodeTable::Inode> WithObject(Filesystem& fs, fuse_ino_t nodeid,
+                                                     std::optional<InodeTable::Inode> inode) {
     if (inode && inode->object == nullptr) inode = MakeListed(fs, nodeid);
     if (!inode) return model::Stale("lookup: it has changed");
     return *std::move(inode);
@@ -414,12 +419,13 @@ struct Handlers {
   static void OpGetattr(fuse_req_t req, fuse_ino_t nodeid, fuse_file_info*) {
     Queue(req, &Counts::getattr, Lane::kLook, nodeid,
           [nodeid](Filesystem& fs, Request& request) -> Status {
-            if (const auto known = fs.table_.Find(nodeid)) {
+            auto known = fs.table_.Find(nodeid);
+            if (known) {
               if (const auto listed = StatListed(fs, *known)) {
                 return ReplyAttributes(fs, request, known->ino, *listed, fs.options_.timeout);
               }
             }
-            NDLFS_TRY(const auto inode, Find(fs, nodeid));
+            NDLFS_TRY(const auto inode, WithObject(fs, nodeid, std::move(known)));
             NDLFS_TRY(const auto attributes, AsNode(inode).Stat());
             const double timeout = AsNode(inode).IsVolatile() ? 0 : fs.options_.timeout;
             return ReplyAttributes(fs, request, inode.ino, attributes, timeout);
