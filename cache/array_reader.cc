@@ -140,6 +140,11 @@ ArrayReader::~ArrayReader() {
   if (spill_) cache_.RemoveOverflow(source_->id(), spill_.get());
 }
 
+std::unique_ptr<const ArrayReader> ArrayReader::WithLedger(
+    std::shared_ptr<ChunkLedger> ledger) const {
+  return std::make_unique<const ArrayReader>(source_, cache_, std::move(ledger), counts_);
+}
+
 // Each answer of a server takes long. So each request asks for much, and several pieces are
 // asked for at a time; all chunks of a band have to stay in memory meanwhile.
 void ArrayReader::PlanAhead() {

@@ -46,6 +46,9 @@ class ArrayReader {
   ArrayReader(const ArrayReader&) = delete;
   ArrayReader& operator=(const ArrayReader&) = delete;
 
+  // Another reader of the same array and cache, which notes its reads in `ledger` alone.
+  std::unique_ptr<const ArrayReader> WithLedger(std::shared_ptr<ChunkLedger> ledger) const;
+
   const backends::ArraySource& source() const { return *source_; }
   const backends::ArraySpec& spec() const { return source_->spec(); }
   // How chunks were read so far, including those of the parts of a joined array.

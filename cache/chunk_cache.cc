@@ -117,7 +117,8 @@ Result<ChunkCache::Handle> ChunkCache::GetOrLoad(const BlockKey& key, uint64_t b
                                                  uint64_t transient_bytes,
                                                  const ReservedLoader& load) {
   NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
-  const auto [entry, is_new, may_drop] = FindOrInsert(key);
+  auto [entry, is_new, may_drop, ready] = FindOrInsert(key);
+  if (ready) return ToHandle(std::move(ready));
   if (!is_new) {
     auto block = Await(entry);
     if (WasCancelledForOthers(block)) {
@@ -139,7 +140,8 @@ Result<ChunkCache::Handle> ChunkCache::GetOrLoad(const BlockKey& key, uint64_t b
 
 Result<std::shared_ptr<const void>> ChunkCache::GetOrLoadWeighed(
     uint64_t id, uint64_t slot, const std::function<Result<Weighed>()>& load) {
-  const auto [entry, is_new, may_drop] = FindOrInsert({id, slot, true});
+  const auto [entry, is_new, may_drop, ready] = FindOrInsert({id, slot, true});
+  if (ready) return ready;
   if (is_new) {
     return Load(entry, {*this, entry->user, 0, 0}, [&](Reservation&) { return load(); });
   }
@@ -168,7 +170,7 @@ ChunkCache::Found ChunkCache::FindOrInsert(const BlockKey& key) {
   entry.last_use = ++last_use_;
   entry.retired = false;
   if (entry.in_lru) user.lru.splice(user.lru.end(), user.lru, entry.position);
-  return {it->second, inserted, !user.lru.empty() && user.lru.front()->retired};
+  return {it->second, inserted, !user.lru.empty() && user.lru.front()->retired, entry.block};
 }
 
 Result<ChunkCache::Block> ChunkCache::Await(const EntryPtr& entry) {

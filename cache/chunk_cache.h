@@ -183,14 +183,15 @@ class ChunkCache final : public backends::IndexCache {
   // All charged bytes: those of blocks and loads and, if there are many entries, those of the
   // entries themselves (an absent chunk is an entry without a block).
   uint64_t Charged() const REQUIRES(mutex_);
+  // The block of an entry: Bytes or, of an index, any object.
+  using Block = std::shared_ptr<const void>;
   struct Found {
     EntryPtr entry;
     bool is_new;    // this caller has to load the block
     bool may_drop;  // its user has retired blocks
+    Block ready;    // null if the block is being loaded
   };
   Found FindOrInsert(const BlockKey& key) EXCLUDES(mutex_);
-  // The block of an entry: Bytes or, of an index, any object.
-  using Block = std::shared_ptr<const void>;
   using BlockLoader = std::function<model::Result<Weighed>(Reservation&)>;
   model::Result<Block> Await(const EntryPtr& entry) EXCLUDES(mutex_);
   // Runs `load` for an entry, for which `reserved` is charged.

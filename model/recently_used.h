@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -13,7 +15,9 @@
 namespace ndlfs::model {
 
 // Keeps the most recently used objects alive, up to a sum of weights. It cannot
-// be searched: callers hold a weak_ptr to find an object again. Thread-safe.
+// be searched: callers hold a weak_ptr to find an object again. Thread-safe. Many threads that
+// use few objects seldom wait for each other: a use of an object by the thread that has used it
+// last counts once in `kUseHolds`.
 template <typename T>
 class RecentlyUsed {
  public:
@@ -26,7 +30,15 @@ class RecentlyUsed {
   // `object` itself, whatever it weighs.
   std::vector<Pointer> Touch(const Pointer& object, uint64_t weight = 1) {
     std::vector<Pointer> dropped;
+    const auto now = Clock::now();
+    LastUse& last = LastUseOfThread();
+    if (last.list == id_ && last.object == object.get() && last.weight == weight &&
+        last.removals == removals_.load(std::memory_order_acquire) &&
+        now - last.time < kUseHolds) {
+      return dropped;
+    }
     model::MutexLock lock(mutex_);
+    last = {id_, object.get(), weight, removals_.load(std::memory_order_relaxed), now};
     const auto it = index_.find(object.get());
     if (it != index_.end()) {
       order_.splice(order_.begin(), order_, it->second);
@@ -37,6 +49,7 @@ class RecentlyUsed {
     }
     total_ += weight;
     while (total_ > capacity_ && order_.size() > 1) dropped.push_back(TakeOldest());
+    last.removals = removals_.load(std::memory_order_relaxed);
     return dropped;
   }
 
@@ -50,6 +63,7 @@ class RecentlyUsed {
     total_ -= it->second->weight;
     order_.erase(it->second);
     index_.erase(it);
+    removals_.fetch_add(1, std::memory_order_release);
   }
 
   // Stops keeping the object alive that was not used for the longest time. False if there is
@@ -72,20 +86,42 @@ class RecentlyUsed {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kUseHolds{20};
   struct Slot {
     Pointer object;
     uint64_t weight;
   };
+  // What a thread has touched last. It is still kept, with this weight, unless objects were
+  // removed since.
+  struct LastUse {
+    uint64_t list = 0;  // id_
+    const T* object = nullptr;
+    uint64_t weight = 0;
+    uint64_t removals = 0;
+    Clock::time_point time;
+  };
+  static LastUse& LastUseOfThread() {
+    thread_local LastUse last;
+    return last;
+  }
+  static uint64_t NewId() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+  }
 
   Pointer TakeOldest() REQUIRES(mutex_) {
     Pointer oldest = std::move(order_.back().object);
     total_ -= order_.back().weight;
     index_.erase(oldest.get());
     order_.pop_back();
+    removals_.fetch_add(1, std::memory_order_release);
     return oldest;
   }
 
   const uint64_t capacity_;
+  const uint64_t id_ = NewId();  // no other list of this type has it
+  std::atomic<uint64_t> removals_{0};
   mutable model::Mutex mutex_;
   std::list<Slot> order_ GUARDED_BY(mutex_);  // the most recently used first
   std::unordered_map<const T*, typename std::list<Slot>::iterator> index_ GUARDED_BY(mutex_);

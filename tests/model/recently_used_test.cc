@@ -65,5 +65,29 @@ TEST(RecentlyUsedTest, DropForgetsOneObject) {
   EXPECT_EQ(recent.total_weight(), 0u);
 }
 
+// A use right after the last one of the same thread takes no lock.
+TEST(RecentlyUsedTest, KeepsAgainWhatWasDroppedAMomentAgo) {
+  RecentlyUsed<std::string> recent(10);
+  RecentlyUsed<std::string> other(10);
+  const auto a = Make("a"), b = Make("b");
+  recent.Touch(a, 4);
+  recent.Touch(a, 4);
+  other.Touch(a, 4);
+  EXPECT_EQ(a.use_count(), 3);
+  recent.Touch(a, 4);
+  recent.Drop(a.get());
+  EXPECT_EQ(a.use_count(), 2);
+  recent.Touch(a, 4);
+  EXPECT_EQ(a.use_count(), 3);
+  EXPECT_EQ(recent.total_weight(), 4u);
+  recent.Touch(a, 5);
+  EXPECT_EQ(recent.total_weight(), 5u);
+  EXPECT_THAT(recent.Touch(b, 6), ElementsAre(a));
+  EXPECT_THAT(recent.Touch(a, 6), ElementsAre(b));
+  EXPECT_TRUE(recent.DropOldest());
+  recent.Touch(a, 6);
+  EXPECT_EQ(recent.size(), 1u);
+}
+
 }  // namespace
 }  // namespace ndlfs::model

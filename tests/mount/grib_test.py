@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """GRIB files as folders: levels and steps, and files that are joined along the step."""
+import itertools
 import os
 import unittest
 
@@ -77,8 +78,8 @@ class LocalNamesTest(harness.SourceTestCase):
     def names(self, *numbers, own_definitions=False, level=0):
         """The long_name of each array of a file of these parameters."""
         with open(self.path("a.grib2"), "wb") as file:
-            for number in numbers:
-                file.write(grib_messages.message(T, number=number, surface=1, level=level))
+            for number, height in itertools.product(numbers, level if isinstance(level, range) else [level]):
+                file.write(grib_messages.message(T, number=number, surface=1, level=height))
         variables = [f"LD_LIBRARY_PATH={FAKE_ECCODES}"]
         if own_definitions:
             variables.append(f"ECCODES_DEFINITION_PATH={self.definitions}")
@@ -87,6 +88,10 @@ class LocalNamesTest(harness.SourceTestCase):
             with netCDF4.Dataset(mounted.join("a.grib2/surface/instant/data.nc")) as file:
                 return {name: (getattr(variable, "long_name", None), getattr(variable, "units", None))
                         for name, variable in file.variables.items() if "GRIB_gridType" in variable.ncattrs()}
+
+    def check(self):
+        """What `ndlfs check` says about the file."""
+        return harness.run("env", f"LD_LIBRARY_PATH={FAKE_ECCODES}", harness.BINARY, "check", self.path("a.grib2")).stdout
 
     def test_library_names_what_the_tables_lack(self):
         names = self.names(0, 220, 225, level=7)
@@ -107,6 +112,15 @@ class LocalNamesTest(harness.SourceTestCase):
     def test_crash_costs_the_name_of_one_message(self):
         names = self.names(218, 219, 220, 221, 226)
         self.assertEqual(sorted(names), ["local218", "local219", "local220", "local226", "parameter_0_0_221"])
+        self.assertIn("libeccodes could not be asked for the names of 1 of 5 parameters: it crashes; they have",
+                      self.check())
+
+    def test_library_that_crashes_at_everything_is_not_asked_for_ever(self):
+        self.names(221, level=range(60))
+        self.assertRegex(
+            self.check(),
+            "libeccodes could not be asked for the names of [0-9]+ of 60 parameters: it ended badly in 32 processes, "
+            "and is not asked again; they have the names that ndlfs knows itself")
 
 
 if __name__ == "__main__":

@@ -107,6 +107,44 @@ class JoinTest(harness.SourceTestCase):
             np.testing.assert_array_equal(file["time"][:], np.arange(0, 4, 0.5))
             np.testing.assert_array_equal(file["lat"][:], [10, 20, 30])
 
+    def test_slices_by_date_follow_changes_of_the_files(self):
+        """The times of all files are read once. Later slices look only at the files that decide them."""
+        for form in "NETCDF3_CLASSIC", "NETCDF4":
+            days = range(8)
+            files = [self.path(f"days/{form}.{day}.nc") for day in days]
+            for day, file in zip(days, files):
+                write_netcdf(file, day, form=form)
+            self.join(*files, "-o", self.path(f"out/{form}.yaml"))
+            mount = self.mount(self.source, "--revalidate", "0")
+
+            def slice_of(text, form=form, mount=mount):
+                return np.fromfile(mount.join(f"out/{form}.yaml/sst/data[time={text}].raw"), "f4").reshape(-1, 3)
+
+            for day in (5, 2, 0, 7):
+                np.testing.assert_array_equal(slice_of(f"2000-01-{day + 1:02}T12"), values_of(day)[1:])
+            np.testing.assert_array_equal(slice_of("2000-01-02:2000-01-03"), np.concatenate([values_of(1), values_of(2)]))
+            # Other times, and numbers, in one file.
+            write_netcdf(self.path("new.nc"), 3.125, form=form)
+            os.rename(self.path("new.nc"), files[3])
+            with self.assertRaises(FileNotFoundError):
+                slice_of("2000-01-04T12")
+            np.testing.assert_array_equal(slice_of("2000-01-04T15"), values_of(3.125)[1:])
+            np.testing.assert_array_equal(slice_of("2000-01-07T12"), values_of(6)[1:])
+            # Times that are in no order are noticed as soon as one of them decides.
+            write_netcdf(self.path("new.nc"), 9, form=form)
+            os.rename(self.path("new.nc"), files[5])
+            with self.assertRaises(FileNotFoundError):
+                slice_of("2000-01-06T12")
+            with self.assertRaises(FileNotFoundError):
+                slice_of("2000-01-07T12")
+            self.assertIn("the coordinates neither ascend nor descend", mount.log())
+            write_netcdf(self.path("new.nc"), 5, form=form)
+            os.rename(self.path("new.nc"), files[5])
+            np.testing.assert_array_equal(slice_of("2000-01-06T12"), values_of(5)[1:])
+            os.remove(files[5])
+            with self.assertRaises(OSError):
+                slice_of("2000-01-06T00")
+
     def test_commands_read_documents_that_name_stores_around_their_folder(self):
         self.join(*self.days(0, 1), "-o", self.path("out/all.yaml"))
         for folder, document in ((".", self.path("out/all.yaml")), (self.path("out"), "all.yaml")):

@@ -147,6 +147,22 @@ class KeepingTest(KeptCase):
                 self.wait_for(mounted, written=i + 1)
             self.assertLessEqual(len(self.files()), 3)
 
+    def test_beginning_of_a_file_removes_no_other(self):
+        arrays = [write_array(self.path(f"{i}.zarr"), i) for i in range(4)]
+        self.settle()
+        with self.keep("--decoded-cache-size", "3500KiB") as mounted:
+            for i, values in enumerate(arrays[:3]):
+                self.assertTrue(harness.read(mounted.join(f"{i}.zarr/data.raw")) == values.tobytes())
+                self.wait_for(mounted, written=i + 1)
+            kept = self.files()
+            self.assertEqual(len(kept), 3)
+            with open(mounted.join("3.zarr/data.raw"), "rb", buffering=0) as file:
+                self.assertEqual(file.read(4096), arrays[3].tobytes()[:4096])
+                self.assertEqual(self.files(), kept, "nobody knows whether the rest will be read")
+            self.assertTrue(harness.read(mounted.join("3.zarr/data.raw")) == arrays[3].tobytes())
+            self.wait_for(mounted, written=4)
+            self.assertLessEqual(sum(map(os.path.getsize, self.files())), 3500 << 10)
+
 
 class WarmTest(KeptCase):
     def warm(self, *paths):
@@ -426,7 +442,16 @@ class PlacesTest(KeptCase):
         with self.keep("--decoded-cache-size", "1") as mounted:
             self.assertTrue(harness.read(mounted.join("a.zarr/data.raw")) == values.tobytes())
             self.assertEqual(self.counts(mounted)["written"], 0)
+            self.assertIn("--decoded-cache-size 1: nothing is kept", mounted.log())
         self.assertEqual(self.files(), [])
+
+    def test_no_quota_is_a_mistake(self):
+        result = harness.run(harness.BINARY, "mount", self.source, self.path("..", "m"), "--decoded-cache", self.kept,
+                             "--decoded-cache-size", "0")
+        self.assertEqual(result.returncode, 2, result)
+        self.assertRegex(result.stderr, "^ndlfs: --decoded-cache-size: .*nothing would be kept; leave --decoded-cache out")
+        self.assertEqual(result.stderr.count("\n"), 1)
+        self.assertFalse(os.path.exists(self.kept))
 
     @unittest.skipUnless(IS_ROOT, "only root makes a small disk")
     def test_full_disk(self):

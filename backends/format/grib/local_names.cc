@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/grib/local_names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -110,7 +112,7 @@ Result<std::string> AskProcess(const std::vector<std::string>& command,
   }
   helper::KillHelper(pid);
   NDLFS_RETURN_IF_ERROR(CancellationScope::CheckWithinChunk());
-  if (is_late) return model::Limit("it comes to no end");
+  if (is_late) return model::Limit("it does not answer in {} seconds", kPatience.count());
   if (done != helper::Exchange::kDone || answer.bytes.empty())
     return model::Corrupt("it crashes");
   return std::string(AsText(answer.bytes));
@@ -125,6 +127,7 @@ class Asking {
 
   // Each question once.
   void Ask(const Questions& questions) {
+    asked_ += questions.size();
     for (size_t begin = 0; begin < questions.size() && has_library_;) {
       size_t end = begin;
       for (size_t bytes = 0; end < questions.size() && end - begin < kMostNames; ++end) {
@@ -139,14 +142,24 @@ class Asking {
   // Those that no later try would find out otherwise; nullopt: it is not known.
   const std::map<std::string_view, MaybeParameter>& answers() const { return answers_; }
   bool has_library() const { return has_library_; }
-  const std::string& problem() const { return problem_; }
+  // Why some names are not known, in one line; empty if there is no problem.
+  std::string problem() const {
+    if (unknown_ == 0) return no_sandbox_;
+    return fmt::format(
+        "libeccodes could not be asked for the names of {} of {} parameters: {}; they have the "
+        "names that ndlfs knows itself",
+        unknown_, asked_, reason_);
+  }
 
  private:
   using Batch = std::span<const std::string_view>;
 
   // If the process crashes, one message is to blame: the others are asked about without it.
   void AskBatch(Batch batch) {
-    if (processes_ == kMostProcesses) return GiveUp(batch, "it crashes again and again");
+    if (processes_ == kMostProcesses) {
+      return GiveUp(batch, fmt::format("it ended badly in {} processes, and is not asked again",
+                                       kMostProcesses));
+    }
     ++processes_;
     std::string all;
     for (const std::string_view question : batch) all += question;
@@ -159,19 +172,20 @@ class Asking {
     }
     const bool is_final =
         code == model::ErrorCode::kCorrupt || code == model::ErrorCode::kLimit;
-    GiveUp(is_final ? batch : Batch(), answer.error().message());
+    GiveUp(batch, answer.error().message(), is_final);
   }
-  // No later try asks about these.
-  void GiveUp(Batch batch, std::string_view reason) {
-    problem_ = "libeccodes could not be asked for names: ";
-    problem_ += reason;
+  // `is_final`: no later try asks about these.
+  void GiveUp(Batch batch, std::string reason, bool is_final = true) {
+    unknown_ += batch.size();
+    reason_ = std::move(reason);
+    if (!is_final) return;
     for (const std::string_view question : batch) answers_[question] = std::nullopt;
   }
   void Note(Batch batch, const std::string& answer) {
     const auto kind = static_cast<NamesAnswer>(answer.front());
     has_library_ = kind != NamesAnswer::kNoLibrary && kind != NamesAnswer::kNoSandbox;
     if (kind == NamesAnswer::kNoSandbox) {
-      problem_ =
+      no_sandbox_ =
           "libeccodes is not asked for names: the kernel cannot keep it from other files";
     }
     if (kind != NamesAnswer::kNames) return;
@@ -185,7 +199,10 @@ class Asking {
   int processes_ = 0;
   std::map<std::string_view, MaybeParameter> answers_;
   bool has_library_ = true;
-  std::string problem_;
+  size_t asked_ = 0;    // questions
+  size_t unknown_ = 0;  // of these, without an answer
+  std::string reason_;  // why there was none, the last time
+  std::string no_sandbox_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "backends/base/checked.h"
 #include "backends/format/block_shape.h"
 #include "backends/format/packing.h"
+#include "backends/format/part_names.h"
 #include "model/attributes.h"
 #include "model/path_name.h"
 
@@ -27,16 +28,16 @@ constexpr uint64_t kMostPieces = 1'000'000;
 // A chunk of the join that has no chunks of its own is about so large.
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 
-class JoinSource final : public ArraySource, public JoinedArray {
+class JoinSource final : public ArraySource, public JoinedArray, public NamesParts {
  public:
   JoinSource(ArraySpec spec, size_t dim, std::vector<uint64_t> bounds, bool is_plain,
-             PartOpener open, VersionOfParts version)
+             PartOpener open, NameOfPart name)
       : spec_(std::move(spec)),
         dim_(dim),
         bounds_(std::move(bounds)),
         is_plain_(is_plain),
         open_(std::move(open)),
-        version_(std::move(version)) {}
+        name_(std::move(name)) {}
 
   const ArraySpec& spec() const override { return spec_; }
   Result<ChunkLocation> Locate(std::span<const uint64_t>, IndexCache&) const override {
@@ -48,9 +49,7 @@ class JoinSource final : public ArraySource, public JoinedArray {
   const std::vector<uint64_t>& bounds() const override { return bounds_; }
   Result<JoinedPart> OpenPart(size_t i) const override { return open_(i); }
   bool is_plain() const override { return is_plain_; }
-  std::optional<uint64_t> PartsVersion() const override {
-    return version_ ? version_() : std::nullopt;
-  }
+  std::string PartFile(size_t i) const override { return name_ ? name_(i) : ""; }
 
  private:
   const ArraySpec spec_;
@@ -58,7 +57,7 @@ class JoinSource final : public ArraySource, public JoinedArray {
   const std::vector<uint64_t> bounds_;
   const bool is_plain_;
   const PartOpener open_;
-  const VersionOfParts version_;
+  const NameOfPart name_;
 };
 
 // `extent` cut into pieces of `size`, but not into very many.
@@ -188,6 +187,11 @@ std::shared_ptr<const ElementConverter> MakeNanOf(const model::Value& missing,
   return nullptr;
 }
 
+NameOfPart NamesOf(std::shared_ptr<const PartSet> parts) {
+  return
+      [parts = std::move(parts)](size_t i) { return parts->stores().Describe(parts->path(i)); };
+}
+
 // One join of stores that is being made.
 class StoreJoin {
  public:
@@ -257,9 +261,8 @@ class StoreJoin {
     if (described_ != nullptr) NDLFS_RETURN_IF_ERROR(CheckDescribed(spec));
     const bool is_plain = join_.first->source->contiguous().has_value();
     join_.along = along_.dim;
-    NDLFS_TRY(join_.source,
-              MakeJoinSource(std::move(spec), along_.dim, std::move(bounds), chunk, is_plain,
-                             MakeOpener(), [parts = parts_] { return parts->Version(); }));
+    NDLFS_TRY(join_.source, MakeJoinSource(std::move(spec), along_.dim, std::move(bounds),
+                                           chunk, is_plain, MakeOpener(), NamesOf(parts_)));
     return {};
   }
 
@@ -379,7 +382,7 @@ Result<std::shared_ptr<const ArraySource>> MakeJoinSource(ArraySpec spec, size_t
                                                           std::vector<uint64_t> bounds,
                                                           const std::vector<uint64_t>& chunk,
                                                           bool is_plain, PartOpener open,
-                                                          VersionOfParts version) {
+                                                          NameOfPart name) {
   if (!spec.dtype.is_fixed_size() || spec.dtype.size() == 0) {
     return model::Unsupported("elements of variable size cannot be joined");
   }
@@ -389,7 +392,7 @@ Result<std::shared_ptr<const ArraySource>> MakeJoinSource(ArraySpec spec, size_t
   }
   NDLFS_TRY(spec.grid, MakeGrid(spec.shape, dim, bounds, chunk));
   return std::make_shared<JoinSource>(std::move(spec), dim, std::move(bounds), is_plain,
-                                      std::move(open), std::move(version));
+                                      std::move(open), std::move(name));
 }
 
 std::vector<std::byte> FillOfMissing(const Node& node) {
@@ -462,8 +465,8 @@ Result<Join> JoinFiles(std::shared_ptr<const PartSet> parts, const model::ValueS
   Join join;
   join.dimensions = DimensionsOf(described);
   join.along = along;
-  NDLFS_TRY(join.source,
-            MakeJoinSource(std::move(joined), along, std::move(bounds), chunk, is_plain, open));
+  NDLFS_TRY(join.source, MakeJoinSource(std::move(joined), along, std::move(bounds), chunk,
+                                        is_plain, open, NamesOf(parts)));
   return join;
 }
 

@@ -41,8 +41,8 @@ model::Result<Join> JoinStores(std::shared_ptr<const PartSet> parts, std::string
 // Opens part `i` of a join, as JoinedArray::OpenPart() does.
 using PartOpener = std::function<model::Result<JoinedPart>(size_t)>;
 
-// Returns JoinedArray::PartsVersion().
-using VersionOfParts = std::function<std::optional<uint64_t>()>;
+// Returns NamesParts::PartFile(). Null: the parts do not lie in one file each.
+using NameOfPart = std::function<std::string(size_t)>;
 
 // The array of all parts along `dim`, which begin at `bounds`. `spec` has its type, shape and
 // fill value. The chunks of the parts have about the shape `chunk`, in the rank of the join.
@@ -50,7 +50,7 @@ using VersionOfParts = std::function<std::optional<uint64_t>()>;
 model::Result<std::shared_ptr<const ArraySource>> MakeJoinSource(
     ArraySpec spec, size_t dim, std::vector<uint64_t> bounds,
     const std::vector<uint64_t>& chunk, bool is_plain, PartOpener open,
-    VersionOfParts version = nullptr);
+    NameOfPart name = nullptr);
 
 // JoinedArray::bounds() of parts of these sizes.
 model::Result<std::vector<uint64_t>> JoinBounds(const std::vector<uint64_t>& sizes);

@@ -159,18 +159,6 @@ uint64_t PartSet::Fingerprint() const {
   return Mix(hash, LookAtParts(stores_->source(), paths_).Fingerprint());
 }
 
-std::optional<uint64_t> PartSet::Version() const {
-  const Source& source = *stores_->source();
-  if (source.looks_are_requests()) return std::nullopt;
-  uint64_t hash = 1;
-  for (const std::string& path : paths_) {
-    const auto status = source.Stat(path, Follow::kYes);
-    if (!status || (*status && !(*status)->is_file())) return std::nullopt;
-    hash = Mix(hash, *status ? (*status)->version.hash() : 0);
-  }
-  return hash;
-}
-
 Result<std::shared_ptr<const Node>> PartSet::LoadLike(size_t i, std::string_view name,
                                                       const PartDescription& first,
                                                       const PartRules& rules) const {

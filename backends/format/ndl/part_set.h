@@ -42,9 +42,6 @@ class PartSet {
   model::Result<size_t> First() const;
   // A number that changes if LookAtParts() finds that a part was replaced.
   uint64_t Fingerprint() const;
-  // The same for all parts, however many there are. nullopt if one of them is no file, or each
-  // look at a file is a request.
-  std::optional<uint64_t> Version() const;
 
   // Loads the array `name` of part `i`, if it is like that of the first part in all respects
   // that `rules` demand. Remembers which coordinates were compared.

@@ -42,6 +42,10 @@ constexpr std::chrono::seconds kPauseAfterFailure{60};
 constexpr double kKeptPart = 0.9;
 // After writing this part of the capacity, a process looks at what others have written.
 constexpr uint64_t kCountEvery = 8;
+// The part of the capacity that files of a process may take while they are not complete.
+constexpr uint64_t kUnclaimedPart = 8;
+// Room for such a file is taken in steps of this part of the capacity.
+constexpr uint64_t kStepsOfRoom = 64;
 constexpr int64_t kBlockOnDisk = 512;  // the unit of st_blocks
 // What the smallest file mostly takes on a disk.
 constexpr uint64_t kLeastOnDisk = 4096;
@@ -409,32 +413,65 @@ std::string BlockCache::NewName(std::string_view kind) {
 }
 
 BlockCache::NewFile::~NewFile() {
-  if (claim_) ::unlinkat(directory_, name_.c_str(), 0);
+  if (!claim_) return;  // moved from
+  GiveBackUnclaimed();
+  ::unlinkat(cache_->directory_.get(), name_.c_str(), 0);
+}
+
+void BlockCache::NewFile::GiveBackUnclaimed() {
+  cache_->unclaimed_ -= std::exchange(unclaimed_, 0);
 }
 
 std::optional<BlockCache::NewFile> BlockCache::MakeFile(uint64_t size) {
   if (size > options_.capacity / 2 || !MayWrite()) return std::nullopt;
   std::string name = NewName(kClaim);
-  auto claim = Claim(size, name);
+  auto claim = Claim(name);
   if (!claim) {
     NoteFailure(claim.error());
     return std::nullopt;
   }
-  NewFile file({}, *std::move(claim), std::move(name), directory_.get());
-  if (!MakeRoom(size, Room::kClaimed)) return std::nullopt;
+  NewFile file(*this, size, *std::move(claim), std::move(name));
   file.file_ = UniqueFd(::openat(directory_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.file_) return file;
   NoteFailure(model::IoError(errno, "create").value());
   return std::nullopt;
 }
 
-model::Result<UniqueFd> BlockCache::Claim(uint64_t size, const std::string& name) {
+bool BlockCache::TakeRoom(NewFile& file, uint64_t bytes) {
+  if (bytes <= file.room() || file.room() == file.size_) return true;
+  // Not for each read of a program.
+  const uint64_t step = options_.capacity / kStepsOfRoom;
+  uint64_t more = std::min(bytes + step, file.size_) - file.room();
+  const uint64_t taken = TakeUnclaimed(more);
+  file.unclaimed_ += taken;
+  return taken == more || ClaimMore(file, more - taken);
+}
+
+uint64_t BlockCache::TakeUnclaimed(uint64_t bytes) {
+  const uint64_t most = options_.capacity / kUnclaimedPart;
+  uint64_t before = unclaimed_;
+  uint64_t taken;
+  do {
+    taken = std::min(bytes, most - std::min(most, before));
+  } while (!unclaimed_.compare_exchange_weak(before, before + taken));
+  return taken;
+}
+
+bool BlockCache::ClaimMore(NewFile& file, uint64_t bytes) {
+  const auto size = static_cast<off_t>(file.claimed_ + bytes);
+  if (::ftruncate(file.claim_.get(), size) != 0) {
+    NoteFailure(model::IoError(errno, "claim").value());
+    return false;
+  }
+  file.claimed_ += bytes;
+  return MakeRoom(bytes, Room::kClaimed);
+}
+
+model::Result<UniqueFd> BlockCache::Claim(const std::string& name) {
   // It has its lock before others can see it.
   UniqueFd claim(::openat(directory_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   const bool is_locked = claim && ::flock(claim.get(), LOCK_EX | LOCK_NB) == 0;
-  if (!is_locked || ::ftruncate(claim.get(), static_cast<off_t>(size)) != 0) {
-    return model::IoError(errno, "create");
-  }
+  if (!is_locked) return model::IoError(errno, "create");
   const std::string path = fmt::format("/proc/self/fd/{}", claim.get());
   if (::linkat(AT_FDCWD, path.c_str(), directory_.get(), name.c_str(), AT_SYMLINK_FOLLOW) !=
       0) {
@@ -443,7 +480,10 @@ model::Result<UniqueFd> BlockCache::Claim(uint64_t size, const std::string& name
   return claim;
 }
 
-bool BlockCache::KeepFile(std::string_view key, int file) {
+bool BlockCache::KeepFile(std::string_view key, NewFile& complete) {
+  if (!ClaimMore(complete, complete.size_ - complete.claimed_)) return false;
+  complete.GiveBackUnclaimed();
+  const int file = complete.get();
   const FileName name = NameOf(key);
   model::Result<void> done;
   struct ::stat status = {};

@@ -45,7 +45,8 @@ struct BlockCacheStats {
 // absent, and is removed. So do entries that are no files, such as a FIFO, and folders that are
 // links: nothing outside of the directory is read or written. If the blocks need more than the
 // capacity, those that were used longest ago are removed. Each process notices only now and
-// then what others have written, so the files may take an eighth more for each process.
+// then what others have written, so the files may take a quarter more for each process, which
+// also has an eighth for files that are not complete yet.
 //
 // A directory that is full or cannot be written to is no error: the blocks are lost, the cache
 // says so once, and tries again after a minute. Thread-safe.
@@ -71,16 +72,22 @@ class BlockCache {
   bool Put(std::string_view key, ConstByteSpan block);
 
   // A file without a name in the directory, for as many bytes as the caller is going to write.
-  // Its room is taken, for all processes, until the object goes. It must not outlive the cache.
+  // It must not outlive the cache.
   class NewFile;
-  // Makes room for `size` bytes, and a file for them. Nothing is left of it unless it is kept.
-  // None if there cannot be such a file, or it would take more than half of the capacity, or
-  // other files that are being written need the room. May wait while files are counted.
-  std::optional<NewFile> MakeFile(uint64_t size) EXCLUDES(mutex_);
-  // Keeps a file of MakeFile(), once its bytes are on the disk: it is complete or not there,
-  // even if the machine stops. Nobody may write to it from now on. Returns whether it did.
-  // Replaces another file of the same key. May take as long as the disk needs.
-  bool KeepFile(std::string_view key, int file);
+  // A file for `size` bytes. Nothing is left of it unless it is kept. None if there cannot be
+  // such a file, or it would take more than half of the capacity.
+  std::optional<NewFile> MakeFile(uint64_t size);
+  // Takes room for the first `bytes` bytes that are written to `file`, for all processes, until
+  // the object goes. Call it before writing them. Nobody knows yet whether the file will be
+  // complete. So no kept file is removed for it before all files that this process is writing
+  // have an eighth of the capacity. Returns false if other files that are being written need
+  // the room. May wait while files are counted.
+  bool TakeRoom(NewFile& file, uint64_t bytes) EXCLUDES(mutex_);
+  // Makes room for a complete file of MakeFile(), and keeps it once its bytes are on the disk:
+  // it is complete or not there, even if the machine stops. Nobody may write to it from now on.
+  // Returns whether it did. Replaces another file of the same key. May take as long as the disk
+  // needs.
+  bool KeepFile(std::string_view key, NewFile& file) EXCLUDES(mutex_);
   // The kept file, for reading; none if there is no file that this user has made. Its time of
   // use is that of its last change: the caller sets it.
   UniqueFd FindFile(std::string_view key);
@@ -103,8 +110,12 @@ class BlockCache {
   std::string NewName(std::string_view kind);
   // Gives a new name in `folder` to a file of MakeFile(), and then `name`.
   model::Result<void> Name(int folder, int file, const std::string& name);
-  // An empty file of `size` bytes, with the name `name` for all processes to count.
-  model::Result<UniqueFd> Claim(uint64_t size, const std::string& name);
+  // An empty file with the name `name`, whose size all processes count.
+  model::Result<UniqueFd> Claim(const std::string& name);
+  // Takes as much of `bytes` as is left of the room for files that are not complete.
+  uint64_t TakeUnclaimed(uint64_t bytes);
+  // Claims `bytes` more for `file`, and makes room for them.
+  bool ClaimMore(NewFile& file, uint64_t bytes) EXCLUDES(mutex_);
   enum class Room : uint8_t { kForBlock, kClaimed };
   // Counts the files, if that is due, and removes some if there are too many. Returns whether
   // `size` bytes fit, which files count already if they are claimed. Waits for others that
@@ -119,6 +130,7 @@ class BlockCache {
   const UniqueFd directory_;
   const uint64_t id_;  // no other cache that this process, or another one, opens has it
   std::atomic<uint64_t> next_name_ = 0;
+  std::atomic<uint64_t> unclaimed_ = 0;          // bytes of files that are not complete
   std::atomic<int64_t> no_writes_until_ns_ = 0;  // of the steady clock
   std::atomic<uint64_t> hits_ = 0, misses_ = 0, hit_bytes_ = 0;
   std::atomic<uint64_t> stored_ = 0, stored_bytes_ = 0, damaged_ = 0;
@@ -136,10 +148,13 @@ class BlockCache::NewFile {
  public:
   NewFile(NewFile&& other) noexcept = default;
   NewFile& operator=(NewFile&& other) noexcept {
+    std::swap(cache_, other.cache_);
+    std::swap(size_, other.size_);
     std::swap(file_, other.file_);
     std::swap(claim_, other.claim_);
     std::swap(name_, other.name_);
-    std::swap(directory_, other.directory_);
+    std::swap(unclaimed_, other.unclaimed_);
+    std::swap(claimed_, other.claimed_);
     return *this;
   }
   ~NewFile();
@@ -147,16 +162,18 @@ class BlockCache::NewFile {
 
  private:
   friend class BlockCache;
-  NewFile(UniqueFd file, UniqueFd claim, std::string name, int directory)
-      : file_(std::move(file)),
-        claim_(std::move(claim)),
-        name_(std::move(name)),
-        directory_(directory) {}
+  NewFile(BlockCache& cache, uint64_t size, UniqueFd claim, std::string name)
+      : cache_(&cache), size_(size), claim_(std::move(claim)), name_(std::move(name)) {}
+  uint64_t room() const { return unclaimed_ + claimed_; }
+  void GiveBackUnclaimed();
 
-  UniqueFd file_;
+  BlockCache* cache_;
+  uint64_t size_;
+  UniqueFd file_ = {};
   UniqueFd claim_;  // its lock tells that this process lives
   std::string name_;
-  int directory_;
+  uint64_t unclaimed_ = 0;  // of BlockCache::unclaimed_
+  uint64_t claimed_ = 0;    // the size of the claim
 };
 
 }  // namespace ndlfs::backends

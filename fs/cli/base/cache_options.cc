@@ -18,6 +18,12 @@ Result<std::string> ParseNameOfDirectory(std::string_view value) {
   return std::string(value);
 }
 
+Result<uint64_t> ParseDecodedCacheSize(std::string_view value) {
+  NDLFS_TRY(const uint64_t size, ParseSize(value));
+  if (size != 0) return size;
+  return model::BadInput("with 0 nothing would be kept; leave --decoded-cache out instead");
+}
+
 constexpr std::array kCacheOptions = {
     MountOption{"cache-size", "SIZE", "Memory for decoded chunks (512MiB)",
                 Set<&MountOptions::cache_size, ParseSize>},
@@ -31,7 +37,7 @@ constexpr std::array kCacheOptions = {
         "Directory to keep files in that were read to their end; made if need be (none)",
         Set<&MountOptions::decoded_cache, ParseDirectory>},
     MountOption{"decoded-cache-size", "SIZE", "Disk space for them (10GiB)",
-                Set<&MountOptions::decoded_cache_size, ParseSize>},
+                Set<&MountOptions::decoded_cache_size, ParseDecodedCacheSize>},
 };
 
 }  // namespace

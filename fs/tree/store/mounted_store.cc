@@ -219,9 +219,8 @@ model::Result<HierarchyPtr> MountedStore::Hierarchy() {
     answer = Fresh();  // while we waited for it
     if (!answer) answer = LookAgain();
   }
-  for (const auto& idle : services_.opened.Touch(shared_from_this(), held_bytes())) {
-    idle->Close();
-  }
+  const uint64_t held = *answer ? kLeastOpened + (**answer)->held_bytes() : held_bytes();
+  for (const auto& idle : services_.opened.Touch(shared_from_this(), held)) idle->Close();
   return *std::move(answer);
 }
 

@@ -2,6 +2,7 @@
 #include "fs/tree/view/decoded_cache.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -156,6 +157,13 @@ struct DecodedCache::Seal {
 
 model::Result<std::shared_ptr<DecodedCache>> DecodedCache::Open(
     Options options, std::shared_ptr<const backends::Source> source, Freshness freshness) {
+  if (options.capacity / 2 < kLeastSize && options.warn) {
+    options.warn(
+        fmt::format("--decoded-cache-size {}: nothing is kept; only files of at least {} KiB "
+                    "are, and of at "
+                    "most half of the size",
+                    options.capacity, kLeastSize >> 10));
+  }
   NDLFS_TRY(auto blocks, backends::BlockCache::Open({.directory = std::move(options.directory),
                                                      .capacity = options.capacity,
                                                      .warn = std::move(options.warn)}));
@@ -376,7 +384,7 @@ void DecodedCache::Finish(Writer& writer) {
   // Without a seal nobody takes the new file for a damaged one of the old seal, also if this
   // process ends before it has put the new one.
   blocks_->RemoveFile(NameOfSeal(writer.key_));
-  if (!blocks_->KeepFile(NameOfFile(writer.key_), file->get())) return;
+  if (!blocks_->KeepFile(NameOfFile(writer.key_), *file)) return;
   const auto facts = FactsOfFile(file->get());
   if (!facts) return;
   PutSeal(writer.key_, {*facts, std::move(checksums), *reads});
@@ -474,6 +482,12 @@ int DecodedCache::Writer::FileFor(uint64_t begin, uint64_t end) {
     is_over_ = !file_;
   }
   if (!file_) return -1;
+  room_ = std::min(room_ + end - begin, size_);
+  if (!cache_.blocks_->TakeRoom(*file_, room_)) {
+    is_over_ = true;
+    if (writing_ == 0) file_.reset();
+    return -1;
+  }
   ++writing_;
   return file_->get();
 }

@@ -184,6 +184,7 @@ class DecodedCache::Writer : public std::enable_shared_from_this<DecodedCache::W
   bool is_over_ GUARDED_BY(mutex_) = false;  // complete, or failed
   int writing_ GUARDED_BY(mutex_) = 0;       // calls that use the file
   std::optional<backends::BlockCache::NewFile> file_ GUARDED_BY(mutex_);
+  uint64_t room_ GUARDED_BY(mutex_) = 0;  // bytes of the file that room was taken for
   std::map<uint64_t, uint64_t> written_ GUARDED_BY(mutex_);  // begins and ends of what is there
   // The checksum of each block; 0 if it is not known yet.
   std::vector<uint64_t> checksums_ GUARDED_BY(mutex_);

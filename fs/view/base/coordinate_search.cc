@@ -18,7 +18,7 @@
 #include "backends/format/packing.h"
 #include "cache/array_reader.h"
 #include "fs/view/base/attributes.h"
-#include "fs/view/base/joined_coordinates.h"
+#include "fs/view/base/kept_coordinates.h"
 #include "fs/view/base/number_array.h"
 #include "fs/view/base/unpacked.h"
 #include "model/attributes.h"
@@ -149,16 +149,19 @@ class Keys {
  public:
   using ToKey = std::function<std::optional<Key>(const std::byte*)>;
 
-  Keys(const NumberArray& numbers, ToKey to_key)
-      : numbers_(numbers), item_(SizeOf(numbers.number)), to_key_(std::move(to_key)) {}
+  Keys(const NumberArray& numbers, ToKey to_key, std::vector<uint64_t>& deciding)
+      : numbers_(numbers),
+        item_(SizeOf(numbers.number)),
+        to_key_(std::move(to_key)),
+        deciding_(deciding) {}
 
   uint64_t count() const { return numbers_.shape[0]; }
   bool is_descending() const { return is_descending_; }
 
   // Finds out how they are ordered, and checks all of them if they are not too many.
   Result<void> Check() {
-    NDLFS_TRY(const Key first, At(0));
-    NDLFS_TRY(const Key last, At(count() - 1));
+    NDLFS_TRY(const Key first, Look(0));
+    NDLFS_TRY(const Key last, Look(count() - 1));
     is_descending_ = last < first;
     if (count() > kMostRead) return {};
     constexpr uint64_t kBatch = 8192;
@@ -178,12 +181,13 @@ class Keys {
     return {};
   }
 
+  // An earlier search has called Check() for the same coordinates.
+  void SetOrder(bool is_descending) { is_descending_ = is_descending; }
+
+  // A coordinate that decides what is found.
   Result<Key> At(uint64_t i) const {
-    std::array<std::byte, sizeof(uint64_t)> bytes{};
-    const backends::ByteSpan element = std::span(bytes).first(item_);
-    NDLFS_RETURN_IF_ERROR(numbers_.elements->Read(i * item_, element, model::ByteOrder::kLittle,
-                                                  cache::ReadHint::kOnward));
-    return ToKeyAt(bytes.data(), i);
+    deciding_.push_back(i);
+    return Look(i);
   }
 
   // The first index whose key is not before `key` in the order of the store, or also not `key`
@@ -193,7 +197,7 @@ class Keys {
     uint64_t high = count();
     while (low < high) {
       const uint64_t middle = low + (high - low) / 2;
-      NDLFS_TRY(const Key found, At(middle));
+      NDLFS_TRY(const Key found, Look(middle));
       const bool is_before = is_descending_ ? key < found : found < key;
       if (is_before || (is_behind && found == key)) {
         low = middle + 1;
@@ -201,10 +205,20 @@ class Keys {
         high = middle;
       }
     }
+    // Since all are in order, the two around the place decide.
+    if (low > 0) deciding_.push_back(low - 1);
+    if (low < count()) deciding_.push_back(low);
     return low;
   }
 
  private:
+  Result<Key> Look(uint64_t i) const {
+    std::array<std::byte, sizeof(uint64_t)> bytes{};
+    const backends::ByteSpan element = std::span(bytes).first(item_);
+    NDLFS_RETURN_IF_ERROR(numbers_.elements->Read(i * item_, element, model::ByteOrder::kLittle,
+                                                  cache::ReadHint::kOnward));
+    return ToKeyAt(bytes.data(), i);
+  }
   Result<Key> ToKeyAt(const std::byte* at, uint64_t i) const {
     if (auto key = to_key_(at)) return *std::move(key);
     return model::NotFound("coordinate {} is missing or not finite", i);
@@ -219,6 +233,7 @@ class Keys {
   const NumberArray& numbers_;
   const size_t item_;
   const ToKey to_key_;
+  std::vector<uint64_t>& deciding_;
   bool is_descending_ = false;
 };
 
@@ -463,6 +478,40 @@ Result<IndexRange> FindText(const ArrayInput& coordinates, std::string_view text
   return IndexRange{.begin = *found, .count = 1, .is_dropped = true};
 }
 
+// Checks the order of the keys, unless an earlier search has done so.
+template <typename Key>
+Result<void> FindOrder(const KeptCoordinates& kept, Keys<Key>& keys) {
+  if (const auto is_descending = kept.is_descending()) {
+    keys.SetOrder(*is_descending);
+    return {};
+  }
+  auto checked = keys.Check();
+  if (checked) {
+    kept.NoteOrder(keys.is_descending());
+  } else {
+    kept.Forget();  // any file may be put right
+  }
+  return checked;
+}
+
+// `deciding` gets the indices of the coordinates that the result depends on, if all are in
+// order.
+Result<IndexRange> Search(const KeptCoordinates& kept, std::string_view text,
+                          std::vector<uint64_t>& deciding) {
+  NDLFS_TRY(const KeyMeaning meaning, Understand(kept.input()));
+  if (meaning.time) {
+    Keys<Nanoseconds> keys(
+        meaning.numbers, [&](const std::byte* at) { return meaning.TimeAt(at); }, deciding);
+    NDLFS_RETURN_IF_ERROR(FindOrder(kept, keys));
+    NDLFS_TRY(const auto found, FindTimes(keys, meaning.time->calendar, text));
+    if (found) return *found;
+  }
+  Keys<long double> keys(
+      meaning.numbers, [&](const std::byte* at) { return meaning.NumberAt(at); }, deciding);
+  NDLFS_RETURN_IF_ERROR(FindOrder(kept, keys));
+  return FindNumbers(keys, meaning, text);
+}
+
 }  // namespace
 
 Result<IndexRange> FindByCoordinate(const ArrayInput& coordinates, std::string_view text) {
@@ -470,19 +519,17 @@ Result<IndexRange> FindByCoordinate(const ArrayInput& coordinates, std::string_v
       coordinates.shape.size() == 1) {
     return FindText(coordinates, text);
   }
-  NDLFS_TRY(const ArrayInput kept, WithKeptElements(coordinates));
-  NDLFS_TRY(const KeyMeaning meaning, Understand(kept));
-  if (meaning.time) {
-    Keys<Nanoseconds> keys(meaning.numbers,
-                           [&](const std::byte* at) { return meaning.TimeAt(at); });
-    NDLFS_RETURN_IF_ERROR(keys.Check());
-    NDLFS_TRY(const auto found, FindTimes(keys, meaning.time->calendar, text));
-    if (found) return *found;
+  // A file may change again and again.
+  constexpr int kMostTries = 3;
+  for (int i = 0; i < kMostTries; ++i) {
+    NDLFS_TRY(const KeptCoordinates kept, KeptCoordinates::Of(coordinates));
+    std::vector<uint64_t> deciding;
+    auto found = Search(kept, text, deciding);
+    NDLFS_TRY(const bool holds, kept.Hold(deciding));
+    if (holds) return found;
+    kept.Forget();
   }
-  Keys<long double> keys(meaning.numbers,
-                         [&](const std::byte* at) { return meaning.NumberAt(at); });
-  NDLFS_RETURN_IF_ERROR(keys.Check());
-  return FindNumbers(keys, meaning, text);
+  return model::HasChanged("the coordinates");
 }
 
 }  // namespace ndlfs::fs

@@ -262,11 +262,11 @@ class KeptFileTest : public BlockCacheTest {
  protected:
   // Keeps `text` as a file of its own.
   static bool Keep(BlockCache& cache, std::string_view key, const std::string& text) {
-    const auto file = cache.MakeFile(text.size());
-    if (!file) return false;
+    auto file = cache.MakeFile(text.size());
+    if (!file || !cache.TakeRoom(*file, text.size())) return false;
     EXPECT_EQ(::write(file->get(), text.data(), text.size()),
               static_cast<ssize_t>(text.size()));
-    return cache.KeepFile(key, file->get());
+    return cache.KeepFile(key, *file);
   }
   static std::string Read(BlockCache& cache, std::string_view key) {
     const UniqueFd file = cache.FindFile(key);
@@ -306,20 +306,51 @@ TEST_F(KeptFileTest, FilesThatAreBeingWrittenNeedRoom) {
   const auto other = Open(64 << 10);
   const std::string text(20 << 10, 'x');
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(Keep(*cache, fmt::format("{}", i), text));
-  auto one = cache->MakeFile(text.size());
-  auto two = other->MakeFile(text.size());
+  const auto make = [&](BlockCache& of) {
+    auto file = of.MakeFile(text.size());
+    if (file && !of.TakeRoom(*file, text.size())) file.reset();
+    return file;
+  };
+  auto one = make(*cache);
+  auto two = make(*other);
   ASSERT_TRUE(one && two);
+  // Each of the two processes has an eighth for files that are not complete.
   EXPECT_LE(BytesOfFiles(), uint64_t{64} << 10);
-  auto three = cache->MakeFile(text.size());
-  ASSERT_TRUE(three);
+  auto three = make(*cache);
+  auto four = make(*other);
+  ASSERT_TRUE(three && four);
   EXPECT_EQ(Read(*cache, "2"), "absent") << "nothing else is left to remove";
-  EXPECT_FALSE(Open(64 << 10)->MakeFile(text.size())) << "all room is taken";
-  EXPECT_FALSE(other->MakeFile(text.size()));
+  EXPECT_FALSE(make(*cache)) << "all room is taken";
+  EXPECT_FALSE(make(*other));
   EXPECT_TRUE(other->Put("block", AsBytes("small"))) << "refused for a while only";
   one.reset();
+  two.reset();
   EXPECT_TRUE(Keep(*other, "3", text));
   EXPECT_EQ(Read(*cache, "3"), std::string(100, 'x'));
   EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(KeptFileTest, NothingIsRemovedForTheBeginOfAFile) {
+  const auto cache = Open(64 << 10);
+  const std::string text(20 << 10, 'x');
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(Keep(*cache, fmt::format("{}", i), text));
+  auto large = cache->MakeFile(32 << 10);
+  ASSERT_TRUE(large);
+  EXPECT_TRUE(cache->TakeRoom(*large, 1));
+  EXPECT_TRUE(cache->TakeRoom(*large, 7 << 10));
+  for (const char* key : {"0", "1", "2"}) EXPECT_NE(Read(*cache, key), "absent") << key;
+  // Another one shares the room for those that are not complete, and gives it back.
+  {
+    auto second = cache->MakeFile(20 << 10);
+    ASSERT_TRUE(second && cache->TakeRoom(*second, 20 << 10));
+    EXPECT_EQ(Read(*cache, "0"), "absent");
+    EXPECT_NE(Read(*cache, "2"), "absent");
+  }
+  EXPECT_TRUE(cache->TakeRoom(*large, 32 << 10));
+  EXPECT_TRUE(cache->KeepFile("large", *large));
+  large.reset();
+  EXPECT_LE(BytesOfFiles(), uint64_t{64} << 10);
+  EXPECT_TRUE(cache->FindFile("large"));
 }
 
 TEST_F(KeptFileTest, RoomOfAProcessThatWasKilledIsFree) {
@@ -327,14 +358,19 @@ TEST_F(KeptFileTest, RoomOfAProcessThatWasKilledIsFree) {
   ASSERT_TRUE(Keep(*cache, "a", "one"));
   const pid_t child = ::fork();
   if (child == 0) {
-    const auto file = Open(64 << 10)->MakeFile(30 << 10);
-    std::_Exit(file ? 0 : 1);  // without its destructor
+    const auto of_child = Open(64 << 10);
+    auto file = of_child->MakeFile(30 << 10);
+    const bool has_room = file && of_child->TakeRoom(*file, 30 << 10);
+    std::_Exit(has_room ? 0 : 1);  // without its destructor
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_EQ(status, 0);
   EXPECT_EQ(Files().size(), 2u);
-  EXPECT_TRUE(Open(64 << 10)->MakeFile(30 << 10));
+  const auto next = Open(64 << 10);
+  auto file = next->MakeFile(30 << 10);
+  EXPECT_TRUE(file && next->TakeRoom(*file, 30 << 10));
+  file.reset();
   EXPECT_EQ(Files().size(), 1u);
 }
 
