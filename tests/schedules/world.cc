@@ -311,12 +311,34 @@ void MountedWorld::ListFolder(User& user, uint64_t number) {
   }
   std::string what = "the list of \"" + path + "\":";
   for (const std::string& name : *names) what += " " + name;
+  const bool is_whole = options_.place == WorldPlace::kLocal && !path.empty();
+  if (!is_whole) return ExpectEntries(begin, what, path, *names);
   ExpectState(begin, what, [&](const Files& files) {
     const Names shown = FoldersIn(files, path, true);
     if (options_.calm == 0) return *names == shown;
     // Where the source fails, there are folders whose files could not be looked at, too.
     return IsWithin(shown, *names) && IsWithin(*names, FoldersIn(files, path, false));
   });
+}
+
+void MountedWorld::ExpectEntries(size_t begin, const std::string& what, const std::string& path,
+                                 const Names& names) {
+  const std::string wrong = [&]() -> std::string {
+    const MutexLock lock(mutex_);
+    Names ever;
+    Names always = FoldersIn(states_[begin].files, path, true);
+    for (size_t i = begin; i < states_.size(); ++i) {
+      const Names shown = FoldersIn(states_[i].files, path, true);
+      ever.merge(FoldersIn(states_[i].files, path, options_.calm == 0));
+      std::erase_if(always, [&](const std::string& name) { return !shown.contains(name); });
+    }
+    // A file whose contents could not be looked at is a plain file.
+    if (options_.calm != 0) always.erase(kFile);
+    if (!IsWithin(names, ever)) return "has what was never there";
+    if (!IsWithin(always, names)) return "lacks what always was there";
+    return "";
+  }();
+  if (!wrong.empty()) Fail(fmt::format("{} {} from state {} on", what, wrong, begin));
 }
 
 void MountedWorld::WriteSomething(const Step& step) {
@@ -402,7 +424,7 @@ void MountedWorld::Put(const std::string& path, const std::string& text) {
 }
 
 // Slowly enough for readers: that a chunk is absent is no reason to look at all others each
-// time (ChunkLedger::LookInterval()).
+// time (ChunkLedger::LookInterval()). A look may take as long as others wait.
 void MountedWorld::Remove(const std::string& path) {
   Change([&] {
     Files files = states_.back().files;
@@ -410,7 +432,7 @@ void MountedWorld::Remove(const std::string& path) {
     source_->Remove(path);
     states_.push_back({Clock::now(), std::move(files)});
   });
-  std::this_thread::sleep_for(milliseconds(500));
+  std::this_thread::sleep_for(seconds(60));
 }
 
 void MountedWorld::WriteArray(const std::string& array, uint64_t size) {

@@ -127,6 +127,10 @@ class MountedWorld {
   // Whether one of the states from `begin` until now is as it was seen.
   void ExpectState(size_t begin, const std::string& what,
                    const std::function<bool(const Files&)>& test);
+  // A plain folder, or a store in a bucket, is listed while entries come and go: each that
+  // stays is shown, and none that was never there.
+  void ExpectEntries(size_t begin, const std::string& what, const std::string& path,
+                     const Names& names);
   void ExpectBudget();
   void Fail(std::string what);
 

@@ -218,7 +218,13 @@ class MemorySource final : public backends::Source,
         const backends::Reserve& reserve) const override {
       NDLFS_TRY(const bool is_there, Open(key));
       if (!is_there) return std::nullopt;
-      return source_->ReadAt(prefix_, options, reserve);
+      auto result = source_->ReadAt(prefix_, options, reserve);
+      // It may have changed in between.
+      const std::scoped_lock lock(mutex_);
+      if (result && *result && (*result)->info != first_) {
+        return model::Stale("changed since it was opened");
+      }
+      return result;
     }
     // Whether there is the version that was read first.
     model::Result<bool> Open(std::string_view key) const {

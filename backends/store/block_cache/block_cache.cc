@@ -560,8 +560,13 @@ bool BlockCache::MakeRoom(uint64_t size, Room room) {
   {
     model::MutexLock lock(mutex_);
     since_count_ += size;
-    while (room == Room::kClaimed && IsCountDue() && is_counting_) counted_.Wait(mutex_);
-    if (!IsCountDue() || is_counting_) return true;
+    if (!IsCountDue()) return true;
+    if (room == Room::kForBlock && is_counting_) return true;
+    const uint64_t before = counts_;
+    while (is_counting_) counted_.Wait(mutex_);
+    // A count that began after the claim has seen it.
+    if (counts_ != before && counted_bytes_ <= options_.capacity) return true;
+    ++counts_;
     is_counting_ = true;
     since_count_ = more;
   }

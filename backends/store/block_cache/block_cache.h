@@ -45,8 +45,9 @@ struct BlockCacheStats {
 // absent, and is removed. So do entries that are no files, such as a FIFO, and folders that are
 // links: nothing outside of the directory is read or written. If the blocks need more than the
 // capacity, those that were used longest ago are removed. Each process notices only now and
-// then what others have written, so the files may take a quarter more for each process, which
-// also has an eighth for files that are not complete yet.
+// then what others have written, so the files may take a quarter more for each process, half of
+// it for files that are not complete yet, and what its other threads write while one of them
+// counts.
 //
 // A directory that is full or cannot be written to is no error: the blocks are lost, the cache
 // says so once, and tries again after a minute. Thread-safe.
@@ -139,6 +140,7 @@ class BlockCache {
   model::CondVar counted_;
   bool is_counted_ GUARDED_BY(mutex_) = false;
   bool is_counting_ GUARDED_BY(mutex_) = false;
+  uint64_t counts_ GUARDED_BY(mutex_) = 0;         // how many have begun
   uint64_t counted_bytes_ GUARDED_BY(mutex_) = 0;  // in all files at the last count
   uint64_t since_count_ GUARDED_BY(mutex_) = 0;    // bytes written by this process
   bool has_warned_ GUARDED_BY(mutex_) = false;
