@@ -47,7 +47,7 @@ class Array:
         """What the numbers stand for by the CF conventions, as float64 with NaN; times as text, or None."""
         missing = self.missing()
         if self.is_time():
-            moments = cftime.num2date(self.stored.astype("f8").ravel(), self.attributes["units"], self.attributes["calendar"])
+            moments = cftime.num2date(np.where(missing, 0, self.stored).astype("f8").ravel(), self.attributes["units"], self.attributes["calendar"])
             texts = [None if lacks else moment.isoformat() for moment, lacks in zip(moments, missing.ravel())]
             return np.array(texts, object).reshape(self.stored.shape)
         values = self.stored.astype("f8")

@@ -170,12 +170,14 @@ class Views:
             return found
         return found | {
             "data.fits": self.fits_numbers,
-            "data.nii": self.nifti_numbers,
+            "data.nii": lambda path: same(self.volume(path, is_scaled=False), stored),
             "values.zarr2": self.zarr_values,
             "values.zarr": lambda path: self.array.is_time() or close(read_zarr3(path), self.array.values()),
             "values.npy": self.numpy_values,
             "values.raw": lambda path: harness.read(path) == np.load(os.path.join(self.folder, "values.npy")).tobytes(),
             "values.tif": lambda path: self.array.is_time() or close(self.picture(path), self.array.values()),
+            "values.fits": lambda path: self.array.is_time() or close(self.fits_values(path), self.array.values()),
+            "values.nii": lambda path: self.array.is_time() or close(self.volume(path), self.array.values()),
             "values.txt": lambda path: self.text_values(tokens(path)) if size else True,
             "values.jsonl": lambda path: self.text_values(["nan" if item is None else item for item in self.json(path)]),
         }
@@ -228,13 +230,18 @@ class Views:
         is_blank = raw == header["BLANK"] if "BLANK" in header else np.zeros(raw.shape, bool)
         return same(found, self.stored) and (raw.dtype.kind == "f" or not np.any(is_blank & ~self.array.missing()))
 
-    def nifti_numbers(self, path):
+    def fits_values(self, path):
+        with astropy.io.fits.open(path) as file:
+            return file[0].data.reshape(self.stored.shape)
+
+    def volume(self, path, is_scaled=True):
         """Three bytes are a colour."""
         image = nibabel.load(path)
-        found = np.asanyarray(image.dataobj.get_unscaled() if not image.get_data_dtype().names else image.dataobj).T
+        is_plain = is_scaled or image.get_data_dtype().names
+        found = np.asanyarray(image.dataobj if is_plain else image.dataobj.get_unscaled()).T
         if found.dtype.names:
             found = np.stack([found[name] for name in found.dtype.names], -1)
-        return same(found.reshape(self.stored.shape), self.stored)
+        return found.reshape(self.stored.shape)
 
     def json(self, path):
         return [item for line in harness.read(path).decode().splitlines() for item in flat(json.loads(line))]
@@ -301,6 +308,8 @@ class Comparison:
         self.known = {path: array for path, array in self.arrays.items() if array.is_number() and objects.count(id(array)) == 1}
         for group in {path.rpartition("/")[0] for path in self.arrays}:
             self.compare_group(group)
+            self.compare_text(group)
+        self.compare_zarr()
         self.compare_hdf5()
         self.compare_table()
         self.compare_server()
@@ -369,6 +378,31 @@ class Comparison:
                 self.compare_dataset(f"{group}/data.nc", file, {name: array for name, array in own.items() if name not in left_out})
         except OSError as error:
             self.note(group, "data.nc", f"{type(error).__name__}: {error}")
+
+    def compare_text(self, group):
+        """Text of fixed length is characters in netCDF."""
+        path = os.path.join(self.folder, group, "data.nc")
+        texts = {name: array for name, array in self.arrays.items()
+                 if array.stored.dtype.kind in "SU" and name.rpartition("/")[0] == group and objects_of(self.arrays).count(id(array)) == 1}
+        if not texts or not os.path.exists(path):
+            return
+        with netCDF4.Dataset(path) as file:
+            for name, array in texts.items():
+                variable = file.variables.get(name.rpartition("/")[2])
+                if variable is None:
+                    self.note(name, "data.nc", "is not there")
+                    continue
+                variable.set_auto_chartostring(False)
+                found = joined(np.asarray(unmasked(variable)), array.stored)
+                if not same(found, array.stored):
+                    self.note(name, "data.nc", f"{found} is not {array.stored}")
+
+    def compare_zarr(self):
+        """The whole store as a hierarchy of Zarr."""
+        for name, array in self.known.items():
+            path = os.path.join(self.folder, "data.zarr", name)
+            if name and os.path.exists(path) and not same(read_zarr3(path), array.stored):
+                self.note(name, "data.zarr of the store", f"{read_zarr3(path)} is not {array.stored}")
 
     def compare_hdf5(self):
         path = os.path.join(self.folder, "data.h5")
