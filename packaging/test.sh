@@ -10,8 +10,9 @@
 #   packaging/test.sh --full    all of these parts, and Debian 13; takes more than an hour
 #
 # The parts: `fuzz` runs each fuzz target for NDLFS_FUZZ_SECONDS (20), `threads` what has threads with the
-# thread sanitizer, `mutation` damaged copies of stores, and `alone` compiles each header and each source
-# alone. `packaging/test.sh --part NAME` adds one part by name.
+# thread sanitizer, `mutation` damaged copies of stores, `makers` compares made-up stores of each format for
+# NDLFS_MAKER_SECONDS (60), and `alone` compiles each header and each source alone.
+# `packaging/test.sh --part NAME` adds one part by name.
 #
 # NDLFS_SANITIZERS=0 leaves out the sanitizers; the unit tests are then optimized, too.
 # NDLFS_TIDY=1 also runs clang-tidy over all sources.
@@ -23,8 +24,9 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$top"
 jobs=${NDLFS_JOBS:-$(nproc)}
 fuzz_seconds=${NDLFS_FUZZ_SECONDS:-20}
+maker_seconds=${NDLFS_MAKER_SECONDS:-60}
 sanitizers=${NDLFS_SANITIZERS:-1}
-all_parts=(fuzz threads mutation alone)
+all_parts=(fuzz threads mutation makers alone)
 parts=()
 # The tests of threads; the build preset has only what these need. Of what mounts, that is what has
 # several readers, or changes under them.
@@ -159,6 +161,10 @@ part_threads() {
 
 part_mutation() {
   timed "damaged copies of stores" run_ctest asan 1 -R '^mount[.]mutation$'
+}
+
+part_makers() {
+  timed "made-up stores, $maker_seconds s each format" tests/differential/run.sh all "$maker_seconds"
 }
 
 compile_alone() {

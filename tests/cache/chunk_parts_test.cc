@@ -50,10 +50,11 @@ std::string Elements(size_t size, unsigned seed = 5) {
 class ChunkPartsTest : public testing::Test {
  protected:
   ChunkPartsTest() : ChunkPartsTest("") {}
-  explicit ChunkPartsTest(std::string_view more_codecs)
+  explicit ChunkPartsTest(std::string_view more_codecs,
+                          const std::vector<uint64_t>& chunk = {2, 256, 256})
       : source_(std::make_shared<TestSource>(
             Datatype::Float32(),
-            ChunkGrid::Regular({4, 512, 768}, {2, 256, 256}, ChunkGrid::Edge::kFull).value())),
+            ChunkGrid::Regular({4, 512, 768}, chunk, ChunkGrid::Edge::kFull).value())),
         elements_(Elements(4 * 512 * 768 * 4)) {
     const std::string codecs = fmt::format(
         R"([{{"name": "bytes", "configuration": {{"endian": "little"}}}}, "blosc"{}])",
@@ -164,6 +165,73 @@ TEST_F(ChunkPartsTest, OfWhatIsLargeAChunkIsDecodedAsAWhole) {
   ExpectRead(At(0, 0, 0), 512 << 10);  // 171 rows: three of eight blocks
   EXPECT_EQ(parts(), 3u);
   EXPECT_EQ(chunks(), 3u);
+}
+
+TEST_F(ChunkPartsTest, PartsAreDecodedUpToAQuarterOfAChunk) {
+  ExpectRead(At(0, 0, 0), 127 * 3072 + 1024);  // 128 rows of the first chunk: two blocks
+  EXPECT_EQ(chunks(), 0u);
+  EXPECT_EQ(parts(), 6u);
+  ExpectRead(At(0, 0, 0), 128 * 3072 + 4);  // one element of a third block
+  EXPECT_EQ(chunks(), 1u);
+  EXPECT_EQ(parts(), 6u);
+}
+
+TEST_F(ChunkPartsTest, WhatBeginsAtTheEndOfABlockTakesTheNextOneToo) {
+  ExpectRead(At(0, 63, 0), 1024);  // the last row of the first block
+  EXPECT_EQ(parts(), 1u);
+  ExpectRead(At(0, 127, 0),
+             3072 + 4);  // of the first chunk the last row of the second, and one element
+  EXPECT_EQ(parts(), 5u);
+  EXPECT_EQ(chunks(), 0u);
+}
+
+TEST_F(ChunkPartsTest, HitsOfPartsAreCounted) {
+  ExpectRead(At(1, 300, 20), 800);
+  EXPECT_EQ(reader().counts().hits, 0u);
+  ExpectRead(At(1, 310, 30), 800);
+  EXPECT_EQ(reader().counts().hits, 1u);
+}
+
+TEST_F(ChunkPartsTest, SmallBlocksAreDecodedSeveralAtATime) {
+  for (const std::string& key : Keys()) {
+    Put(key, Encoded(elements_.substr(0, kChunk), kBlock / 4));
+  }
+  EXPECT_EQ(TryRead(At(0, 0, 0), 100).value(), elements_.substr(0, 100));
+  EXPECT_EQ(cache_.stats().loaded_bytes, kBlock);
+}
+
+TEST_F(ChunkPartsTest, APartIsAWholeNumberOfBlocksAndTheLastOneMayBeShorter) {
+  for (const std::string& key : Keys()) {
+    Put(key, Encoded(elements_.substr(0, kChunk), kBlock / 4 * 3));
+  }
+  EXPECT_EQ(TryRead(At(0, 0, 0), 100).value(), elements_.substr(0, 100));
+  EXPECT_EQ(cache_.stats().loaded_bytes, kBlock / 2 * 3);
+  // 512 KiB are five parts of 96 KiB, and 32 KiB.
+  EXPECT_EQ(TryRead(At(1, 255, 0), 1024).value(), elements_.substr(kChunk - 1024, 1024));
+  EXPECT_EQ(cache_.stats().loaded_bytes, kBlock / 2 * 3 + kBlock / 2);
+}
+
+class SmallestChunksWithPartsTest : public ChunkPartsTest {
+ protected:
+  SmallestChunksWithPartsTest() : ChunkPartsTest("", {1, 256, 256}) {}
+};
+
+TEST_F(SmallestChunksWithPartsTest, FourBlocksAreEnough) {
+  ExpectRead(At(0, 0, 0), 100);
+  EXPECT_EQ(parts(), 1u);
+  ExpectRead(At(0, 63, 0), 3072 + 4);  // two blocks are more than a quarter
+  EXPECT_EQ(chunks(), 1u);
+}
+
+class ChunksTooSmallForPartsTest : public ChunkPartsTest {
+ protected:
+  ChunksTooSmallForPartsTest() : ChunkPartsTest("", {1, 255, 256}) {}
+};
+
+TEST_F(ChunksTooSmallForPartsTest, AreDecodedAsAWhole) {
+  ExpectRead(At(0, 0, 0), 100);
+  EXPECT_EQ(parts(), 0u);
+  EXPECT_EQ(chunks(), 1u);
 }
 
 TEST_F(ChunkPartsTest, AnyRangeIsThatOfTheElementStream) {

@@ -192,22 +192,25 @@ TEST(BlockCacheSchedulesTest, FilesThatAreBeingWrittenShareTheRoom) {
   int refused = 0;
   test::ForRandomSchedules(60, [&] {
     constexpr uint64_t kSize = 3 * kFile;
-    Directory directory(8 * kFile);
+    constexpr uint64_t kCapacity = 8 * kFile;
+    constexpr uint64_t kIncomplete = 2 * kCapacity / 8;  // each process has an eighth more
+    Directory directory(kCapacity);
     std::atomic<uint64_t> room = 0;
     std::atomic<int> now_kept = 0;
     std::atomic<int> now_refused = 0;
     const auto write = [&](size_t process, const std::string& key) {
       for (int i = 0; i < 2; ++i) {
-        auto file = directory.cache(process).MakeFile(kSize);
-        if (!file) {
+        BlockCache& cache = directory.cache(process);
+        auto file = cache.MakeFile(kSize);
+        if (!file || !cache.TakeRoom(*file, kSize)) {
           ++now_refused;
           continue;
         }
-        EXPECT_LE(room += kSize, 8 * kFile);
+        EXPECT_LE(room += kSize, kCapacity + kIncomplete);
         test::SchedulePoint();
         EXPECT_EQ(::write(file->get(), key.data(), key.size()),
                   static_cast<ssize_t>(key.size()));
-        if (directory.cache(process).KeepFile(key, file->get())) ++now_kept;
+        if (cache.KeepFile(key, *file)) ++now_kept;
         room -= kSize;
         file.reset();
         const UniqueFd found = directory.cache(process).FindFile(key);

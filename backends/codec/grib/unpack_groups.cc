@@ -2,6 +2,7 @@
 //
 // Packings in groups of values, each with a reference and a width of its own: complex (5.2),
 // with spatial differencing (5.3), and second order packing (edition 1, 5.50001 and 5.50002).
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -229,6 +230,11 @@ model::Result<void> UnpackGribComplex(const GribPacked& packed, std::span<T> out
   const uint64_t groups = head.U32(32), width_reference = head.U8(36);
   const uint64_t length_reference = head.U32(38), length_step = head.U8(42);
   const uint64_t last_length = head.U32(43);
+  if (groups == 0 && packed.packing.bits == 0 && missing == 0) {
+    // Every value is the reference: ecCodes writes no group, whatever the template says.
+    std::ranges::fill(out, GribScaling(packed.packing).Value<T>(0));
+    return {};
+  }
   DifferenceRule rule;
   NDLFS_TRY(const size_t first, ReadDifferenceRule(packed, rule));
   if (groups > out.size()) {

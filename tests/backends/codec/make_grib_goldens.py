@@ -270,6 +270,11 @@ def constants():
                                             section(7, b"")), np.full(48, 223.43))
     five, data = complex_packing(2, 0, [(0, 0, [0] * 48)])
     add("ConstantComplex", message2(latlon(), PRODUCT, five, NO_BITMAP, data), scaled([0] * 48))
+    # No group at all, as ecCodes leaves it where it cannot pack; every value is the reference.
+    for template in (2, 3):
+        more = struct.pack(">BBIIIBBIBIB", 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) + bytes([1, 0] if template == 3 else [])
+        add(f"NoGroups{template}", message2(latlon(), PRODUCT, packing(template, 48, 0, 22343, 0, 0, more), NO_BITMAP,
+                                            section(7, b"")), np.full(48, 22343.0))
 
 
 def ibm(number):
@@ -347,6 +352,7 @@ run_lengths()
 submessages()
 constants()
 second_order()
-compare_with_eccodes({"TwoMissingValues", "DifferencesBetweenMissing", "ConstantComplex", "Edition1RowByRow",
+compare_with_eccodes({"TwoMissingValues", "DifferencesBetweenMissing", "ConstantComplex", "NoGroups2", "NoGroups3",
+                      "Edition1RowByRow",
                       "Edition1RowByRowHoles", "Edition1General", "Edition1ConstantWidth"})
 write(pathlib.Path(__file__).with_name("grib_goldens.h"))

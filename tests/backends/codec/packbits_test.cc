@@ -71,6 +71,99 @@ TEST(PackBitsTest, WrongPaddingOrLengthIsCorrupt) {
       "packbits: 2 bytes, expected 3");
 }
 
+TEST(PackBitsTest, ThePlaceOfThePaddingHasTheNamesOfTheDraftToo) {
+  const ChunkForm form{Datatype::Bool(), {3}};
+  const auto decode = [&](std::string_view place, std::string_view encoded) {
+    const CodecChain chain = MakeChain(
+        fmt::format(
+            R"([{{"name": "packbits", "configuration": {{"padding_encoding": "{}"}}}}])",
+            place),
+        form);
+    return *Decode<uint8_t>(chain, FromHex(encoded).span(), form.shape);
+  };
+  EXPECT_THAT(decode("none", "06"), ElementsAre(0, 1, 1));
+  EXPECT_THAT(decode("first_byte", "0506"), ElementsAre(0, 1, 1));
+  EXPECT_THAT(decode("start_byte", "0506"), ElementsAre(0, 1, 1));
+  EXPECT_THAT(decode("last_byte", "0605"), ElementsAre(0, 1, 1));
+  EXPECT_THAT(decode("end_byte", "0605"), ElementsAre(0, 1, 1));
+}
+
+TEST(PackBitsTest, WholeBytesHaveNoPadding) {
+  const ChunkForm form{Datatype::Bool(), {8}};
+  const CodecChain chain = MakeChain(
+      R"([{"name": "packbits", "configuration": {"padding_encoding": "first_byte"}}])", form);
+  EXPECT_THAT(*Decode<uint8_t>(chain, FromHex("0096").span(), form.shape),
+              ElementsAre(0, 1, 1, 0, 1, 0, 0, 1));
+  EXPECT_EQ(FailureOf(Decode<uint8_t>(chain, FromHex("0896").span(), form.shape),
+                      ErrorCode::kCorrupt),
+            "packbits: 8 bits of padding, expected 0");
+}
+
+TEST(PackBitsTest, NumbersWithoutASignAreNotExtended) {
+  const ChunkForm form{kUint8, {2}};
+  const CodecChain chain = MakeChain(
+      R"([{"name": "packbits", "configuration": {"first_bit": 4, "last_bit": 6}}])", form);
+  EXPECT_THAT(*Decode<uint8_t>(chain, FromHex("39").span(), form.shape), ElementsAre(16, 112));
+}
+
+TEST(PackBitsTest, OneBitMayBeBothTheFirstAndTheLast) {
+  const ChunkForm form{kUint8, {8}};
+  const CodecChain chain = MakeChain(
+      R"([{"name": "packbits", "configuration": {"first_bit": 7, "last_bit": 7}}])", form);
+  EXPECT_THAT(*Decode<uint8_t>(chain, FromHex("03").span(), form.shape),
+              ElementsAre(128, 128, 0, 0, 0, 0, 0, 0));
+}
+
+TEST(PackBitsTest, SmallFloatsHaveTheirBits) {
+  const ChunkForm four{Datatype::Float("float4_e2m1fn", 1), {3}};
+  EXPECT_THAT(*Decode<uint8_t>(MakeChain(R"(["packbits"])", four), FromHex("210f").span(), {3}),
+              ElementsAre(1, 2, 15));
+  const ChunkForm six{Datatype::Float("float6_e2m3fn", 1), {3}};
+  EXPECT_THAT(
+      *Decode<uint8_t>(MakeChain(R"(["packbits"])", six), FromHex("81f003").span(), {3}),
+      ElementsAre(1, 2, 63));
+}
+
+TEST(PackBitsTest, PairsThatAreNoComplexNumbersAreRefused) {
+  const Datatype half = Datatype::Float("float16", 2);
+  const std::vector<Datatype> others = {
+      Datatype::PackedCompound({{"x", half, 0}, {"i", half, 0}}),
+      Datatype::PackedCompound({{"r", half, 0}, {"y", half, 0}}),
+      Datatype::PackedCompound({{"r", kInt16, 0}, {"i", kInt16, 0}}),
+      Datatype::PackedCompound({{"r", half, 0}, {"i", Datatype::Float64(), 0}}),
+      Datatype::PackedCompound({{"r", half, 0}}),
+  };
+  for (const Datatype& other : others) {
+    EXPECT_THAT(ConfigFailure("packbits", "{}", {other, {1}}), HasSubstr("does not apply"));
+  }
+}
+
+// The one of numcodecs, over bytes and over arrays.
+TEST(PackBitsTest, ThatOfNumcodecsHasThePaddingInFrontAndHighBitsFirst) {
+  const ChunkForm form{Datatype::Bool(), {10}};
+  const auto codec = MakeCodecFrom(CodecDialect::kNumcodecs, "packbits", "{}", form);
+  ASSERT_TRUE(codec) << codec.error().message();
+  const auto& bytes = *std::get<std::shared_ptr<const BytesToBytesCodec>>(*codec);
+  EXPECT_EQ(bytes.EncodedSize(10).size, 3u);
+  EXPECT_EQ(bytes.EncodedSize(8).size, 2u);
+  const auto decode = [&](std::string_view encoded, size_t size) {
+    GuardedBuffer memory(size);
+    const auto count = bytes.Decode(FromHex(encoded).span(), memory.span());
+    EXPECT_TRUE(memory.IsIntact());
+    return count ? fmt::format("{}: {}", *count,
+                               fmt::join(ValuesOf<uint8_t>(memory.span().first(*count)), ""))
+                 : count.error().message();
+  };
+  EXPECT_EQ(decode("069640", 10), "10: 1001011001");
+  EXPECT_EQ(decode("0096", 8), "8: 10010110");
+  EXPECT_EQ(decode("0796", 1), "1: 1");
+  EXPECT_EQ(decode("00", 0), "0: ");
+  EXPECT_EQ(decode("0096", 7), "decodes to more than expected");
+  EXPECT_EQ(decode("", 1), "no data");
+  EXPECT_EQ(decode("0896", 8), "2 bytes with 8 bits of padding");
+  EXPECT_EQ(decode("01", 8), "1 bytes with 1 bits of padding");
+}
+
 TEST(PackBitsTest, ConfigurationsThatCannotBeAreRefused) {
   EXPECT_EQ(ConfigFailure("packbits", R"({"first_bit": 3, "last_bit": 2})", {kInt8, {1}}),
             "packbits: first_bit and last_bit: 3 to 2 of 8 bits");

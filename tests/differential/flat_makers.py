@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""NPY, NDL documents, MRC, FITS, NIfTI and TIFF."""
+import bz2
+import gzip
+import json
+import os
+import struct
+import warnings
+import zipfile
+
+import astropy.io.fits
+import nibabel
+import numpy as np
+import tifffile
+from osgeo import gdal, gdal_array
+
+from arrays import FLOATS, INTEGERS, NUMBERS, Array, draw_arrays, draw_chunks, draw_meaning, draw_numbers, draw_shape
+from zarr_makers import ZARR3_TYPES, plain
+
+gdal.UseExceptions()
+STRUCT = np.dtype([("a", "<i4"), ("b", ">f8"), ("s", "S3"), ("in", [("k", "i1"), ("u", "<u2")])])
+NPY_TYPES = (*NUMBERS, "?", "f2", "c8", "c16", "S5", "U3", "V4", "struct")
+
+
+def draw_npy(d):
+    kind = d.pick("type", *NPY_TYPES)
+    stored = draw_numbers(d, STRUCT if kind == "struct" else kind, draw_shape(d))
+    if kind != "struct":
+        stored = stored.astype(stored.dtype.newbyteorder(d.pick("order", "<", ">")))
+    return np.asfortranarray(stored) if stored.ndim and d.chance("fortran", .5) else stored
+
+
+def make_npy(d, path):
+    stored = draw_npy(d)
+    with open(path, "wb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.lib.format.write_array(file, stored, version={"1": (1, 0), "2": (2, 0), "3": (3, 0)}[d.pick("version", "1", "2", "3")])
+    return {"": Array(stored)}
+
+
+def make_npz(d, path):
+    arrays = {}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, part in d.parts("v", 1, 3).items():
+            stored = draw_npy(part)
+            info = zipfile.ZipInfo(f"{name}.npy")
+            info.compress_type = {"stored": zipfile.ZIP_STORED, "deflated": zipfile.ZIP_DEFLATED}[part.pick("method", "stored", "deflated")]
+            with archive.open(info, "w", force_zip64=part.chance("zip64", .3)) as file:
+                np.lib.format.write_array(file, stored)
+            arrays[name] = Array(stored)
+    return arrays
+
+
+def make_ndl(d, path):
+    """A document with its values. JSON is YAML, but for what is not finite."""
+    arrays, _ = draw_arrays(d, types=(*INTEGERS, "f8"))
+    found = {}
+    for name, array in arrays.items():
+        if not np.all(np.isfinite(array.stored)):
+            array.stored = np.where(np.isfinite(array.stored), array.stored, 0)
+        array.attributes = {key: value for key, value in array.attributes.items() if isinstance(value, str) or np.all(np.isfinite(value))}
+        attributes = {key: value if isinstance(value, str) else
+                      {"shape": list(np.shape(value)), "type": ZARR3_TYPES[np.asarray(value).dtype.str[1:]], "value": plain(value)}
+                      for key, value in array.attributes.items()}
+        found[name] = {"shape": list(array.stored.shape), "type": ZARR3_TYPES[array.stored.dtype.str[1:]],
+                       "value": array.stored.tolist(), "attributes": attributes}
+    with open(path, "w") as file:
+        json.dump({"ndarrays": found}, file)
+    return {name: Array(array.stored, [], array.attributes) for name, array in arrays.items()}
+
+
+def make_mrc(d, path):
+    """MRC2014: its axes are from the slowest to the fastest, as in C."""
+    mode = d.whole("mode", 0, 5)
+    mode, dtype = [(0, "i1"), (1, "i2"), (2, "f4"), (6, "u2"), (12, "f2"), (4, "c8")][mode]
+    stored, order = draw_numbers(d, dtype, draw_shape(d, 3, 3)), d.pick("order", "<", ">")
+    extended = 80 * d.whole("extended", 0, 3)
+    header = bytearray(1024)
+    struct.pack_into(order + "4i", header, 0, *stored.shape[::-1], mode)
+    struct.pack_into(order + "3i", header, 28, *stored.shape[::-1])
+    struct.pack_into(order + "6f", header, 40, *(float(n) for n in stored.shape[::-1]), 90, 90, 90)
+    struct.pack_into(order + "3i", header, 64, 1, 2, 3)
+    struct.pack_into(order + "2i", header, 88, 1, extended)
+    header[208:216] = b"MAP " + (b"\x44\x44\0\0" if order == "<" else b"\x11\x11\0\0")
+    with open(path, "wb") as file:
+        file.write(header + b"e" * extended + stored.astype(stored.dtype.newbyteorder(order)).tobytes())
+    return {"": Array(stored)}
+
+
+def make_fits(d, path):
+    """Integers without a sign are signed ones with an offset."""
+    kind = d.pick("kind", "image", "image", "tiles", "table")
+    if kind == "table":
+        return make_fits_table(d, path)
+    dtype = d.pick("type", "u1", "i2", "u2", "i4", "u4", "i8", "f4", "f8")
+    stored = draw_numbers(d, dtype, draw_shape(d, 2 if kind == "tiles" else 1))
+    array = Array(stored)
+    if kind == "tiles":
+        methods = {"f": ("GZIP_1", "GZIP_2"), "i": ("GZIP_1", "GZIP_2", "RICE_1"), "u": ("GZIP_1", "GZIP_2", "RICE_1")}
+        unit = astropy.io.fits.CompImageHDU(stored if stored.dtype.itemsize < 8 or stored.dtype.kind == "f" else stored.astype("i4"),
+                                            compression_type=d.pick("method", *methods[stored.dtype.kind]), quantize_level=0)
+        array.stored = stored if stored.dtype.itemsize < 8 or stored.dtype.kind == "f" else stored.astype("i4")
+        unit.writeto(path)
+        return {"": array}
+    unit = astropy.io.fits.PrimaryHDU(stored)
+    unit.writeto(path)
+    if dtype in ("u1", "i2", "i4"):
+        cards = {}
+        if d.chance("scaled", .3):
+            cards["BSCALE"], cards["BZERO"] = d.pick("factor", 2.0, 0.5), d.pick("offset", 0.0, 10.0)
+            array.attributes |= {"scale_factor": cards["BSCALE"]} | ({"add_offset": cards["BZERO"]} if cards["BZERO"] else {})
+        if d.chance("blank", .3):
+            cards["BLANK"] = d.pick("blank", 7, 0, 99)
+            array.attributes["_FillValue"] = stored.dtype.type(cards["BLANK"])
+        put_cards(path, cards)
+    return {"": array}
+
+
+def put_cards(path, cards):
+    """Before END; what astropy itself writes there changes the data, too."""
+    with open(path, "rb") as file:
+        content = file.read()
+    text = "".join(f"{key:8}= {value!r:>20}".ljust(80) for key, value in cards.items())
+    end = content.index(b"END" + b" " * 77)
+    header = (content[:end] + text.encode() + b"END").ljust(2880)
+    with open(path, "wb") as file:
+        file.write(header + content[2880:])
+
+
+def make_fits_table(d, path):
+    fields = {"i": "i4", "h": "i2", "b": "u1", "e": "f4", "d": "f8", "k": "i8", "s": "S5", "l": "?", "v": ("f4", (3,))}
+    # A truth is the letter T or F.
+    names = [name for name in fields if d.chance(f"field {name}", .5)] or ["i"]
+    stored = draw_numbers(d, np.dtype([(name, *fields[name]) if isinstance(fields[name], tuple) else (name, fields[name])
+                                       for name in names]), (d.whole("rows", 1, 20),))
+    if "s" in names:
+        stored["s"] = np.char.encode(np.char.replace(np.char.decode(np.char.ljust(stored["s"], 1), "ascii", "ignore"), "\t", " "), "ascii")
+        stored["s"] = np.array([bytes(c for c in text if 32 <= c < 127).rstrip() for text in stored["s"]], "S5")
+    astropy.io.fits.HDUList([astropy.io.fits.PrimaryHDU(), astropy.io.fits.BinTableHDU(stored)]).writeto(path)
+    shown = np.zeros(stored.shape, [(name, "S1" if name == "l" else stored.dtype[name]) for name in names])
+    for name in names:
+        shown[name] = np.where(stored[name], b"T", b"F") if name == "l" else stored[name]
+    return {"": Array(shown)}
+
+
+def make_nifti(d, path):
+    version, order = d.pick("version", 1, 2), d.pick("order", "<", ">")
+    stored = draw_numbers(d, d.pick("type", *NUMBERS), draw_shape(d, 2, 5))
+    array = Array(stored)
+    affine = np.diag([*(float(d.whole(f"step {axis}", 1, 3)) for axis in range(3)), 1.0])
+    if d.chance("moved", .4):
+        affine[:3, 3] = [-5, 10, 0.5]
+    if d.chance("rotated", .3):
+        affine[:3, :3] = affine[:3, :3] @ np.array([[0, 1, 0], [-1, 0, 0], [0, 0, 1]])
+    kind, header = {1: (nibabel.Nifti1Image, nibabel.Nifti1Header), 2: (nibabel.Nifti2Image, nibabel.Nifti2Header)}[version]
+    header = header(endianness=order)
+    header.set_data_dtype(stored.dtype.newbyteorder(order))
+    if d.chance("intent", .3):
+        header.set_intent(d.pick("intent code", "t test", "vector", "label"), (3,) if d.said["intent code"] == "t test" else ())
+    image = kind(stored.T, affine, header)
+    image.to_filename(path)
+    if d.chance("scaled", .3) and stored.dtype.kind in "iu":
+        factor, offset = d.pick("factor", 2.0, 0.5), d.pick("offset", 0.0, 10.0)
+        with open(path, "r+b") as file:
+            file.seek(112 if version == 1 else 176)
+            file.write(struct.pack(order + ("2f" if version == 1 else "2d"), factor, offset))
+        array.attributes = {"scale_factor": factor} | ({"add_offset": offset} if offset else {})
+    return {"": array}
+
+
+def packed_by(compress, make):
+    """The file as a whole, compressed."""
+    def make_packed(d, path):
+        part = path.removesuffix(".gz")
+        arrays = make(d, part)
+        with open(part, "rb") as file, open(path, "wb") as packed:
+            packed.write(compress(file.read()))
+        os.unlink(part)
+        return arrays
+    return make_packed
+
+
+def make_tiff(d, path):
+    """By tifffile: pages, colours, planes, tiles that stand over the edge, predictors."""
+    dtype = np.dtype(d.pick("type", "u1", *NUMBERS, "f2", "c8", "?"))
+    form = d.pick("form", "grey", "grey", "pages", "colours", "planes")
+    shape = draw_shape(d.part("picture"), 2, 2)
+    if d.chance("larger", .3):
+        shape = tuple(n * 7 for n in shape)
+    more = {"photometric": "minisblack", "metadata": None}
+    if form == "pages":
+        shape = (d.whole("pages", 2, 4), *shape)
+    elif form == "colours":
+        shape, more["photometric"] = (*shape, 3), "rgb"
+    elif form == "planes":
+        shape, more["planarconfig"], more["photometric"] = (3, *shape), "separate", "rgb"
+    if dtype.kind in "cb" and form in ("colours", "planes"):
+        dtype = np.dtype("u2")
+    stored = draw_numbers(d, dtype, shape)
+    if d.chance("tiled", .4):
+        more["tile"] = (16 * d.whole("tile rows", 1, 2), 16 * d.whole("tile columns", 1, 2))
+    else:
+        more["rowsperstrip"] = d.whole("rows", 1, 3)
+    if dtype.kind != "b":
+        more["compression"] = {"none": None, "zlib": "zlib"}[d.pick("compression", "none", "zlib")]
+        if more["compression"] and dtype.kind in "iu" and d.chance("predictor", .5):
+            more["predictor"] = 2
+    with tifffile.TiffWriter(path, byteorder=d.pick("order", "<", ">"), bigtiff=d.chance("big", .3)) as file:
+        for picture in stored if form == "pages" else [stored]:
+            file.write(picture, contiguous=False, **more)
+    return {"": Array(stored)}
+
+
+GEOTIFF_TYPES = ("u1", "u2", "i2", "u4", "i4", "i8", "u8", "f4", "f8", "c8", "c16")
+
+
+def make_geotiff(d, path):
+    """By GDAL: its compressions, interleavings, numbers of bits, tiles that are not stored, masks of numbers."""
+    dtype = np.dtype(d.pick("type", *GEOTIFF_TYPES))
+    rows, columns, bands = 5 * d.whole("rows", 1, 8), 5 * d.whole("columns", 1, 8), d.whole("bands", 1, 3)
+    stored = draw_numbers(d, dtype, (bands, rows, columns))
+    compression = d.pick("compression", "NONE", "DEFLATE", "LZW", "PACKBITS", "ZSTD", "LZMA")
+    interleave = d.pick("interleave", "BAND", "PIXEL")
+    options = [f"COMPRESS={compression}", f"INTERLEAVE={interleave}", f"ENDIANNESS={d.pick('order', 'LITTLE', 'BIG')}",
+               f"BIGTIFF={d.pick('big', 'NO', 'YES')}"]
+    if d.chance("tiled", .5):
+        options += ["TILED=YES", f"BLOCKXSIZE={16 * d.whole('tile columns', 1, 2)}", f"BLOCKYSIZE={16 * d.whole('tile rows', 1, 2)}"]
+    else:
+        options.append(f"BLOCKYSIZE={d.whole('strip', 1, 9)}")
+    if compression in ("DEFLATE", "LZW", "ZSTD") and dtype.kind != "c":
+        # GDAL 3.6 itself reads other floats than it wrote with predictor 3 in big-endian files.
+        can_be_3 = dtype.kind == "f" and "ENDIANNESS=LITTLE" in options
+        options.append(f"PREDICTOR={d.pick('predictor', 1, 2, *[3] * can_be_3)}")
+    bits = 8 * dtype.itemsize
+    if dtype.kind == "u" and bits <= 32 and "PREDICTOR=2" not in options and d.chance("some bits", .3):
+        bits = d.whole("bits", bits // 2 + 1 if bits > 8 else 1, bits)
+        stored = (stored & dtype.type((1 << bits) - 1)).astype(dtype)
+        options.append(f"NBITS={bits}")
+    file = gdal.GetDriverByName("GTiff").Create(path, columns, rows, bands, gdal_array.NumericTypeCodeToGDALTypeCode(dtype)
+                                                if dtype.str[1:] not in ("i8", "u8") else {"i8": gdal.GDT_Int64, "u8": gdal.GDT_UInt64}[dtype.str[1:]], options)
+    if d.chance("on the earth", .5):
+        file.SetGeoTransform((10.0, 0.5, 0.0, 50.0, 0.0, -0.5))
+    array = Array(stored)
+    if d.chance("nodata", .3) and dtype.kind in "uif" and dtype.itemsize < 8:
+        fill = dtype.type(d.whole("nodata", 0, 1))
+        array.attributes["_FillValue"] = fill
+        for band in range(bands):
+            file.GetRasterBand(band + 1).SetNoDataValue(float(fill))
+    for band in range(bands):
+        file.GetRasterBand(band + 1).WriteArray(stored[band])
+    file.FlushCache()
+    del file
+    if bands == 1:
+        array.stored = stored[0]
+    elif interleave == "PIXEL":
+        array.stored = np.moveaxis(stored, 0, -1)
+    return {"": array}

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: MIT
+"""Files of netCDF-C and libhdf5."""
+import os
+
+import h5py
+import netCDF4
+import numpy as np
+
+from arrays import NUMBERS, Array, draw_array, draw_arrays, draw_chunks, draw_numbers, draw_path, draw_shape
+
+STRUCT = np.dtype([("a", "<i4"), ("b", "<f8"), ("s", "S3"), ("k", "<i2", (2,))])
+COLOURS = {"RED": 0, "GREEN": 1, "BLUE": 5}
+
+
+def groups_of(file, path):
+    for name in path.split("/")[:-1]:
+        file = file.groups.get(name) or file.createGroup(name)
+    return file
+
+
+def enumeration(d, array, base):
+    """Numbers that have names."""
+    array.names = {number: name for name, number in COLOURS.items()}
+    array.stored = np.array(list(COLOURS.values()), base)[d.random("colours").integers(0, 3, array.stored.shape)]
+    array.attributes.clear()
+
+
+def make_netcdf(form, types=NUMBERS):
+    is_4 = form == "NETCDF4"
+
+    def make(d, path):
+        arrays, draws = draw_arrays(d, names=True, groups=("", "g", "g/h") if is_4 else ("",), types=types)
+        with netCDF4.Dataset(path, "w", format=form) as file:
+            for dim in ("t", "y", "x"):
+                size = next((array.stored.shape[array.dims.index(dim)] for array in arrays.values() if dim in array.dims), None)
+                can_grow = dim == "t" or is_4
+                if size is not None:
+                    file.createDimension(dim, None if can_grow and d.chance(f"{dim} grows", .5 if dim == "t" else .2) else size)
+            for name, array in arrays.items():
+                make_netcdf_variable(draws[name], groups_of(file, name), name.split("/")[-1], array, is_4)
+        return arrays
+
+    def make_netcdf_variable(d, group, name, array, is_4):
+        attributes, more, dtype = dict(array.attributes), {}, array.stored.dtype
+        if is_4 and d.chance("enumeration", .1) and "v" in name:
+            enumeration(d, array, "u1")
+            dtype, attributes = group.createEnumType(np.uint8, f"colour of {name}".replace(" ", "_"), COLOURS), {}
+        elif is_4 and "v" in name and d.chance("texts", .1):
+            array.stored, array.attributes, dtype, attributes = draw_numbers(d, "O", array.stored.shape), {}, str, {}
+        if is_4 and array.dims and dtype is not str:
+            more = {"zlib": d.chance("zlib", .4), "shuffle": d.chance("shuffle", .5), "fletcher32": d.chance("fletcher32", .3),
+                    "endian": d.pick("endian", "native", "little", "big") if not array.names else "native"}
+            if d.chance("own chunks", .5):
+                more["chunksizes"] = draw_chunks(d, array.stored.shape)
+        variable = group.createVariable(name, dtype, array.dims, fill_value=attributes.pop("_FillValue", None), **more)
+        variable.set_auto_maskandscale(False)
+        variable.setncatts(attributes)
+        if dtype is str and not array.dims:
+            variable[0] = array.stored.item()
+        else:
+            variable[...] = array.stored
+    return make
+
+
+# What a data set may be, besides numbers.
+HDF5_KINDS = ("numbers", "numbers", "numbers", "bool", "half", "complex", "text", "texts", "struct", "opaque", "enumeration", "bitfield",
+              "some bits", "named", "arrays", "lists", "references")
+
+
+def low_level(file, name, kind, stored, memory, properties=None):
+    """A data set of a type that NumPy has not."""
+    space = h5py.h5s.create_simple(stored.shape) if stored.shape else h5py.h5s.create(h5py.h5s.SCALAR)
+    dataset = h5py.h5d.create(file.id, name.encode(), kind, space, properties, lcpl=created_groups())
+    dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.ascontiguousarray(stored), mtype=memory)
+    return h5py.Dataset(dataset)
+
+
+def created_groups():
+    found = h5py.h5p.create(h5py.h5p.LINK_CREATE)
+    found.set_create_intermediate_group(True)
+    return found
+
+
+def make_hdf5(d, path):
+    arrays = {}
+    with h5py.File(path, "w", libver=d.pick("library", "earliest", "latest")) as file:
+        for key, part in d.parts("v", 1, 3).items():
+            name = draw_path(part, key[1:], True, ("", "g", "g/h"))
+            kind = part.pick("kind", *HDF5_KINDS)
+            arrays[name] = array = make_hdf5_array(part, file, name, kind, path)
+            file[name].attrs.update(array.attributes)
+        if d.chance("links", .2):
+            first = next(iter(arrays))
+            file["soft"] = h5py.SoftLink("/" + first)
+            file["hard"] = file[first]
+            arrays["soft"] = arrays["hard"] = arrays[first]
+    return arrays
+
+
+def make_hdf5_array(d, file, name, kind, path):
+    shape = draw_shape(d)
+    types = {"bool": "?", "half": "f2", "complex": d.pick("complex", "c8", "c16"), "text": f"S{d.whole('width', 1, 6)}", "texts": "O",
+             "struct": STRUCT, "opaque": "V4", "lists": "i4"}
+    if kind == "numbers":
+        return make_hdf5_numbers(d, file, name, draw_array(d, [], shape), path)
+    if kind in types:
+        array = Array(draw_numbers(d, types[kind], shape))
+        if kind == "texts":
+            is_plain = all(str(text).isascii() for text in array.stored.ravel())
+            charset = d.pick("charset", "utf-8", *["ascii"] * is_plain)
+            file.create_dataset(name, data=array.stored, dtype=h5py.string_dtype(charset), **layout_of(d, shape, is_fixed=False))
+        elif kind == "lists":
+            r = d.random("lists")
+            array = Array(np.empty(shape, object))
+            for index in np.ndindex(*shape):
+                array.stored[index] = r.integers(-5, 100, int(r.integers(0, 4))).astype("i4")
+            dataset = file.create_dataset(name, shape, h5py.vlen_dtype(np.int32))
+            for index in np.ndindex(*shape):
+                dataset[index] = array.stored[index]
+        else:
+            file.create_dataset(name, data=array.stored, **layout_of(d, shape))
+        return array
+    array = Array(draw_numbers(d, d.pick("type", "i4", "u1", "i2", "u2", "u4", "i8", "u8"), shape))
+    if kind == "enumeration":
+        enumeration(d, array, array.stored.dtype)
+        file.create_dataset(name, data=array.stored, dtype=h5py.enum_dtype(COLOURS, array.stored.dtype), **layout_of(d, shape))
+    elif kind == "bitfield":
+        array.stored = array.stored.astype(f"u{array.stored.itemsize}")
+        bits = {1: h5py.h5t.STD_B8LE, 2: h5py.h5t.STD_B16LE, 4: h5py.h5t.STD_B32LE, 8: h5py.h5t.STD_B64LE}[array.stored.itemsize]
+        low_level(file, name, bits, array.stored, bits)
+    elif kind == "some bits":
+        most = 8 * array.stored.itemsize
+        bits = d.whole("bits", 1, most)
+        stored = h5py.h5t.py_create(array.stored.dtype).copy()
+        stored.set_precision(bits)
+        stored.set_offset(d.whole("offset", 0, most - bits))
+        array.stored = (array.stored >> (most - bits)).astype(array.stored.dtype)
+        properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        if shape and d.chance("nbit", .6):
+            properties.set_chunk(draw_chunks(d, shape))
+            properties.set_filter(h5py.h5z.FILTER_NBIT)
+        low_level(file, name, stored, array.stored, h5py.h5t.py_create(array.stored.dtype), properties)
+    elif kind == "named":
+        file[f"type of {name}".replace("/", " ")] = array.stored.dtype
+        file.create_dataset(name, data=array.stored, dtype=file[f"type of {name}".replace("/", " ")])
+    elif kind == "arrays":
+        item = np.dtype((array.stored.dtype, (2, 3)))
+        whole = draw_numbers(d.part("items"), array.stored.dtype, (*shape, 2, 3))
+        low_level(file, name, h5py.h5t.py_create(item), _packed(whole, shape, item), h5py.h5t.py_create(item))
+        array.stored = whole
+    else:
+        targets = [None, "/"]
+        array = Array(np.empty(shape, object))
+        array.stored[...] = np.array(targets, object)[d.random("targets").integers(0, 2, shape)]
+        dataset = file.create_dataset(name, shape, h5py.ref_dtype)
+        for index in np.ndindex(*shape):
+            if array.stored[index]:
+                dataset[index] = file["/"].ref
+    return array
+
+
+def _packed(whole, shape, item):
+    """The arrays of elements as elements."""
+    found = np.frombuffer(whole.tobytes(), f"V{item.itemsize}")
+    return found.reshape(shape)
+
+
+def layout_of(d, shape, is_fixed=True):
+    """Chunks and what is done to them. Texts of any length have no checksums."""
+    if not shape or not d.chance("chunked", .6):
+        return {}
+    more = {"chunks": draw_chunks(d, shape), "shuffle": d.chance("shuffle", .4), "fletcher32": is_fixed and d.chance("fletcher32", .3)}
+    compression = d.pick("compression", "none", "gzip", "lzf")
+    if compression != "none":
+        more["compression"] = compression
+    if d.chance("grows", .4):
+        grows = d.pick("how it grows", "first", "all", "last", "to an end")
+        more["maxshape"] = {"first": (None, *shape[1:]), "all": (None,) * len(shape), "last": (*shape[:-1], None),
+                            "to an end": tuple(n + 2 for n in shape)}[grows]
+    return more
+
+
+def make_hdf5_numbers(d, file, name, array, path):
+    stored = array.stored.astype(array.stored.dtype.newbyteorder(d.pick("order", "<", ">")))
+    layout = d.pick("layout", "usual", "usual", "compact", "external", "virtual", "scaleoffset", "szip", "partly", "early")
+    shape, is_whole = stored.shape, stored.dtype.kind in "iu"
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    if layout == "compact":
+        properties.set_layout(h5py.h5d.COMPACT)
+        low_level(file, name, h5py.h5t.py_create(stored.dtype), stored, h5py.h5t.py_create(stored.dtype), properties)
+    elif layout == "external" and shape:
+        outside, offset = f"{path}.{name.replace('/', '-')}.bin", d.whole("offset in the file", 0, 9)
+        dataset = file.create_dataset(name, shape, stored.dtype, external=[(os.path.basename(outside), offset, stored.nbytes)])
+        del dataset
+        with open(outside, "wb") as other:
+            other.write(b"x" * offset + stored.tobytes())
+    elif layout == "virtual" and shape:
+        make_virtual(d, file, name, stored)
+    elif layout == "scaleoffset" and shape and is_whole:
+        file.create_dataset(name, data=stored, chunks=draw_chunks(d, shape), scaleoffset=0)
+    elif layout == "szip" and shape and h5py.h5z.filter_avail(h5py.h5z.FILTER_SZIP):
+        # A chunk has a block at least.
+        chunks = draw_chunks(d, shape)
+        pixels = max([n for n in (2, 4, 8, 16, 32) if n <= np.prod(chunks)], default=0)
+        more = {"compression": "szip", "compression_opts": (d.pick("method", "nn", "ec"), pixels)} if pixels else {}
+        file.create_dataset(name, data=stored, chunks=chunks, **more)
+    elif layout == "partly" and shape:
+        # Elements that nobody wrote are the fill value, which h5py tells.
+        fill = stored.dtype.type(d.whole("fill", 0, 7))
+        dataset = file.create_dataset(name, shape, stored.dtype, fillvalue=fill, **{"chunks": draw_chunks(d, shape)})
+        box = tuple(slice(0, d.whole(f"written {axis}", 1, n)) for axis, n in enumerate(shape))
+        dataset[box] = stored[box]
+        whole = np.full(shape, fill, array.stored.dtype)
+        whole[box] = stored[box]
+        array.stored = whole
+    elif layout == "early" and shape:
+        properties.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        properties.set_chunk(draw_chunks(d, shape))
+        low_level(file, name, h5py.h5t.py_create(stored.dtype), stored, h5py.h5t.py_create(stored.dtype), properties)
+    else:
+        file.create_dataset(name, data=stored, **layout_of(d, shape))
+    return array
+
+
+def make_virtual(d, file, name, stored):
+    """Rows of two other data sets of the file, by turns."""
+    layout = h5py.VirtualLayout(stored.shape, stored.dtype)
+    for begin in (0, 1):
+        rows = stored[begin::2]
+        if rows.size:
+            source = f"{name} part {begin}"
+            file.create_dataset(source, data=rows, **layout_of(d, rows.shape) if d.chance("usual parts", .3) else {})
+            layout[begin::2] = h5py.VirtualSource(".", source, rows.shape, rows.dtype)
+    file.create_virtual_dataset(name, layout, fillvalue=0)
