@@ -160,6 +160,9 @@ class PyramidTest(harness.SourceTestCase):
             for level, each in zip(levels[1:], (2, 4)):
                 np.testing.assert_array_equal(level, mean_of_blocks(numbers, (each, each), -9))
             self.assertEqual(levels[2][0, 0], -9)
+            _, unpacked = self.levels(mounted.join("m.nc", name, "values.ome.zarr"))
+            expected = np.where(numbers == -9, np.nan, numbers).astype(unpacked[0].dtype)
+            np.testing.assert_array_equal(unpacked[2], mean_of_blocks(expected, (4, 4)))
             fill = json.loads(harness.read(tree, "2/zarr.json"))["attributes"]["_FillValue"]
             self.assertTrue(fill == -9 or name == "f", fill)
 
@@ -283,6 +286,13 @@ class PyramidTest(harness.SourceTestCase):
                          for i in range(3)]}]
         group.attrs["omero"] = {"channels": [{"label": "cells", "color": "00FF00",
                                               "window": {"start": 0, "end": 9, "min": 0, "max": 255}}]}
+        nested = zarr.open_group(self.path("n.zarr"), mode="w")
+        for i in range(2):
+            nested.create_group(f"scale{i}").create_dataset("image", data=np.full((40 // 2**i, 40 // 2**i), 5 * i, "u1"))
+        nested.attrs["multiscales"] = [{
+            "version": "0.4", "axes": [{"name": name, "type": "space"} for name in "yx"],
+            "datasets": [{"path": path, "coordinateTransformations": [{"type": "scale", "scale": [2**i, 2**i]}]}
+                         for i, path in enumerate(["scale0/image", "scale1/image", "../n.zarr/scale1/image", "scale1/image"])]}]
         made = gdal.GetDriverByName("MEM").Create("", 600, 520, 1, gdal.GDT_Byte)
         made.GetRasterBand(1).Fill(7)
         made.SetGeoTransform((100, 2, 0, 900, 0, -2))
@@ -296,6 +306,9 @@ class PyramidTest(harness.SourceTestCase):
         self.assertEqual((ome["omero"]["channels"][0]["label"], "type" in ome["multiscales"][0]), ("cells", False))
         _, levels = self.levels(mounted.join("i.zarr/1", TREE))
         self.assertEqual([level.shape for level in levels], list(shapes[1:]))
+        # As multiscale-spatial-image writes them.
+        _, levels = self.levels(mounted.join("n.zarr/scale0/image", TREE))
+        self.assertEqual([np.unique(level).tolist() for level in levels], [[0], [5]])
         stored = sorted(os.listdir(mounted.join("c.tif/overviews")))
         overviews = [name for name in stored if name.isdigit()]
         document, levels = self.levels(mounted.join("c.tif/image", TREE))

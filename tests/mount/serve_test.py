@@ -120,6 +120,24 @@ class HttpTest(ServeCase):
         listed = {entry["name"] for entry in json.loads(server.get("/s.zarr/a/?format=json"))}
         self.assertEqual(listed, set(os.listdir(mount.join("s.zarr", "a"))))
 
+    def test_viewers_read_pyramids(self):
+        np.save(self.path("p.npy"), VALUES.repeat(8, 0).repeat(8, 1))
+        server = self.serve("--cors")
+        status, fields, body = server.ask("/p.npy/data.ome.zarr/zarr.json", Origin="https://viewer.example")
+        self.assertEqual((status, fields["Access-Control-Allow-Origin"]), (200, "*"))
+        image, = json.loads(body)["attributes"]["ome"]["multiscales"]
+        self.assertEqual([dataset["path"] for dataset in image["datasets"]], ["0", "1"])
+        expected = np.zeros((256, 256), "<i4")
+        expected[:256, :192] = VALUES.repeat(4, 0).repeat(4, 1)
+        chunk = server.get("/p.npy/data.ome.zarr/1/c/0/0")
+        self.assertEqual(len(chunk) % 4, 0)
+        shape = json.loads(server.get("/p.npy/data.ome.zarr/1/zarr.json"))["chunk_grid"]["configuration"]["chunk_shape"]
+        np.testing.assert_array_equal(np.frombuffer(chunk, "<i4").reshape(shape), expected[:shape[0], :shape[1]])
+        status, _, body = server.ask("/p.npy/data.ome.zarr/1/c/0/0", Range="bytes=1000-1999")
+        self.assertEqual((status, body), (206, chunk[1000:2000]))
+        self.assertEqual(server.ask("/p.npy/data.ome.zarr/1/c/9/0")[0], 404)
+        self.assertEqual(server.ask("/p.npy/data.ome.zarr/7/zarr.json")[0], 404)
+
     def test_ranges(self):
         server = self.serve()
         raw = VALUES.tobytes()

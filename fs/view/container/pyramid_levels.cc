@@ -13,6 +13,7 @@
 #include "fs/view/elements/converted_elements.h"
 #include "fs/view/place/label_numbers.h"
 #include "fs/view/place/ome_image.h"
+#include "fs/view/place/ome_levels.h"
 
 namespace ndlfs::fs::pyramid {
 namespace {
@@ -46,19 +47,12 @@ Result<std::optional<ArrayInput>> LevelOrNone(Result<ArrayInput> loaded) {
   return std::nullopt;
 }
 
-// The datasets of an image of OME-Zarr behind the array.
-Result<std::vector<ArrayInput>> FindDatasets(const ArrayInput& array,
-                                             const backends::Json& image) {
+Result<std::vector<ArrayInput>> LoadDatasets(const OmeLevelsAfter& after) {
   std::vector<ArrayInput> found;
-  bool is_behind = false;
-  for (const auto& dataset : OmeMember(image, "datasets")) {
-    const std::string path = OmeText(OmeMember(dataset, "path"));
-    if (is_behind && found.size() < kMostLevels) {
-      NDLFS_TRY(auto level, LevelOrNone(LoadOmeLevel(*array.group, path)));
-      if (!level) break;
-      found.push_back(*std::move(level));
-    }
-    is_behind = is_behind || path == array.node->array().name;
+  for (const std::string& path : after.paths) {
+    NDLFS_TRY(auto level, LevelOrNone(LoadOmeLevel(*after.image, path)));
+    if (!level) break;
+    found.push_back(*std::move(level));
   }
   return found;
 }
@@ -69,7 +63,7 @@ Result<std::vector<ArrayInput>> FindOverviews(const ArrayInput& array) {
   std::vector<ArrayInput> found;
   const std::string& name = array.node->array().name;
   const bool is_tiff =
-      name.starts_with(kImage) && !array.node->attributes().empty() &&
+      name.starts_with(kImage) &&
       FindAttribute(array.node->attributes(), "PhotometricInterpretation") != nullptr;
   if (!is_tiff) return found;
   const std::string group = "overviews" + name.substr(kImage.size());
@@ -84,6 +78,7 @@ Result<std::vector<ArrayInput>> FindOverviews(const ArrayInput& array) {
 
 // The other scales of a volume of Neuroglancer.
 Result<std::vector<ArrayInput>> FindScales(const ArrayInput& array) {
+  constexpr size_t kMostObjects = 1024;
   const auto is_scale = [](const ArrayInput& one) {
     const auto& attributes = one.node->attributes();
     return !TextOf(attributes, "encoding").empty() &&
@@ -92,6 +87,7 @@ Result<std::vector<ArrayInput>> FindScales(const ArrayInput& array) {
   std::vector<ArrayInput> found;
   if (!is_scale(array) || array.group->path() != "/") return found;
   NDLFS_TRY(const std::vector<std::string> names, array.group->List());
+  if (names.size() > kMostObjects) return found;
   for (const std::string& name : names) {
     if (found.size() == kMostLevels || name == array.node->array().name) continue;
     NDLFS_TRY(auto scale, LevelOrNone(LoadOmeLevel(*array.group, name)));
@@ -107,9 +103,8 @@ Result<std::vector<ArrayInput>> FindScales(const ArrayInput& array) {
 Result<std::vector<ArrayInput>> FindStoredLevels(const ArrayInput& array, const Axes& axes) {
   std::vector<ArrayInput> found;
   if (array.part || array.reader == nullptr || array.group == nullptr) return found;
-  const auto image = FindOmeImage(array.group->node());
-  if (image) {
-    NDLFS_TRY(found, FindDatasets(array, *image));
+  if (const auto datasets = FindOmeLevelsAfter(array)) {
+    NDLFS_TRY(found, LoadDatasets(*datasets));
   } else {
     NDLFS_TRY(found, FindOverviews(array));
     if (found.empty()) {

@@ -24,6 +24,7 @@
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/place/geometry.h"
 #include "fs/view/place/ome_image.h"
+#include "fs/view/place/ome_levels.h"
 #include "fs/view/place/physical_unit.h"
 
 namespace ndlfs::fs {
@@ -51,11 +52,11 @@ Extents ClipTo(const Extents& shape, Extents extents) {
 // made at once, each in memory.
 Extents TileOf(const Pyramid& image, const zarr::StoredArray& array, bool is_computed) {
   constexpr uint64_t kFewest = uint64_t{16} << 10;  // elements
-  const uint64_t kMost = (uint64_t{is_computed ? 4U : 16U} << 20) / array.fill.size();
+  const uint64_t most = (uint64_t{is_computed ? 4U : 16U} << 20) / array.fill.size();
   const Extents& source = array.chunk_shape;
   const uint64_t elements = backends::CheckedProduct(source).value_or(UINT64_MAX);
   const bool is_all = ClipTo(array.shape, source) == array.shape;
-  if ((elements >= kFewest || is_all) && elements <= kMost) return source;
+  if ((elements >= kFewest || is_all) && elements <= most) return source;
   const auto halved = std::ranges::count(image.axes, true, &ImageAxisOfArray::is_halved);
   Extents tile;
   for (const ImageAxisOfArray& axis : image.axes) {
@@ -182,7 +183,10 @@ Steps StepsOf(const Plan& plan, const Places& places, size_t level, size_t axis)
     if (!std::isfinite(sound.step)) sound.step = 1;
     return is_sound ? std::optional(sound) : std::nullopt;
   };
-  const auto full = of(0);
+  auto full = of(0);
+  // Without coordinates, the distance between elements may be known.
+  const auto& spacing = plan.geometry.axes[d].spacing;
+  if (!full && spacing) full = Steps{0, *spacing};
   if (const auto own = of(level); own && full) return *own;
   const Steps base = full.value_or(Steps{0, 1});
   const double factor = plan.image.levels[level].factors[axis];
@@ -409,9 +413,12 @@ std::string NameOfImage(const ArrayInput& array) {
   return name.empty() && array.place != nullptr ? array.place->name : name;
 }
 
+// How to show the channels, if the levels are those of an image.
 void AddOmero(const ArrayInput& array, Plan& plan) {
-  if (plan.image.method != Method::kStored || array.group == nullptr) return;
-  const auto omero = FindOmeAttribute(array.group->node(), "omero");
+  if (plan.image.method != Method::kStored) return;
+  const auto levels = FindOmeLevelsAfter(array);
+  if (!levels) return;
+  const auto omero = FindOmeAttribute(levels->image->node(), "omero");
   if (omero && *omero) plan.omero = **omero;
 }
 

@@ -11,6 +11,7 @@
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/place/ome_image.h"
+#include "fs/view/place/ome_levels.h"
 #include "fs/view/place/reference_system.h"
 #include "model/base64.h"
 #include "model/number_text.h"
@@ -283,6 +284,21 @@ std::vector<OmeAxis> OmeAxesOf(const Json& image, const Json& dataset, size_t ra
                     std::isfinite(axis.offset);
   }
   return axes;
+}
+
+std::optional<OmeLevelsAfter> FindOmeLevelsAfter(const ArrayInput& array) {
+  constexpr size_t kMostLevels = 64;
+  const auto level = FindLevel(array);
+  if (!level) return std::nullopt;
+  OmeLevelsAfter after{.image = level->group, .paths = {}};
+  bool is_behind = false;
+  for (const Json& dataset : OmeMember(level->image, "datasets")) {
+    if (is_behind && after.paths.size() < kMostLevels) {
+      after.paths.push_back(OmeText(OmeMember(dataset, "path")));
+    }
+    is_behind = is_behind || &dataset == level->dataset;
+  }
+  return after;
 }
 
 std::vector<OmeAxis> FindOmeAxes(const ArrayInput& array) {

@@ -71,6 +71,7 @@ class ZarrTreeTest : public ::testing::Test {
   ArrayInput Input(std::shared_ptr<const backends::ArraySource> source) {
     auto node = std::make_shared<backends::Node>();
     node->entity = model::Ndarray();
+    node->source = source;
     auto reader = std::make_shared<cache::ArrayReader>(std::move(source), cache_);
     return MakeArrayInput(std::move(node), std::move(reader), {});
   }
