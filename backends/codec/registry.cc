@@ -59,6 +59,11 @@ constexpr CodecFactory kMakeLerc = MakeImagecodecsLerc;
 #else
 constexpr CodecFactory kMakeLerc = nullptr;
 #endif
+#if NDLFS_WITH_LIBPNG
+constexpr CodecFactory kMakePng = MakeImagecodecsPng;
+#else
+constexpr CodecFactory kMakePng = nullptr;
+#endif
 #if NDLFS_WITH_WEBP
 constexpr CodecFactory kMakeWebp = MakeImagecodecsWebp;
 #else
@@ -93,18 +98,28 @@ constexpr std::array kCodecs = {
     // Codecs of Python's imagecodecs and virtual-tiff, which readers of TIFF name in Zarr
     // metadata.
     CodecEntry{"HorizontalDeltaCodec", "", "", MakeHorizontalDelta},
+    CodecEntry{"imagecodecs_bitorder", "imagecodecs_bitorder", "", MakeImagecodecsBitorder},
+    CodecEntry{"imagecodecs_blosc", "imagecodecs_blosc", "", MakeBlosc, ""},
+    CodecEntry{"imagecodecs_bz2", "imagecodecs_bz2", "", MakeBz2, ""},
     CodecEntry{"imagecodecs_deflate", "imagecodecs_deflate", "", MakeImagecodecsDeflate, ""},
     CodecEntry{"imagecodecs_delta", "imagecodecs_delta", "", MakeImagecodecsDelta},
     CodecEntry{"imagecodecs_floatpred", "imagecodecs_floatpred", "", MakeImagecodecsFloatpred},
+    CodecEntry{"imagecodecs_gzip", "imagecodecs_gzip", "", MakeGzip, ""},
     CodecEntry{"imagecodecs_jpeg", "imagecodecs_jpeg", "", kMakeJpeg},
     CodecEntry{"imagecodecs_jpeg2k", "imagecodecs_jpeg2k", "", kMakeJpeg2k},
     CodecEntry{"imagecodecs_jpeg8", "imagecodecs_jpeg8", "", kMakeJpeg, ""},
     CodecEntry{"imagecodecs_jpegxl", "imagecodecs_jpegxl", "", kMakeJpegXl},
     CodecEntry{"imagecodecs_lerc", "imagecodecs_lerc", "", kMakeLerc},
+    CodecEntry{"imagecodecs_lz4", "imagecodecs_lz4", "", MakeImagecodecsLz4, ""},
+    CodecEntry{"imagecodecs_lzma", "imagecodecs_lzma", "", MakeLzma, ""},
     CodecEntry{"imagecodecs_lzw", "imagecodecs_lzw", "", MakeLzw},
     CodecEntry{"imagecodecs_packbits", "imagecodecs_packbits", "", MakeByteRuns},
+    CodecEntry{"imagecodecs_png", "imagecodecs_png", "", kMakePng},
+    CodecEntry{"imagecodecs_spng", "imagecodecs_spng", "", kMakePng, ""},
     CodecEntry{"imagecodecs_webp", "imagecodecs_webp", "", kMakeWebp},
     CodecEntry{"imagecodecs_zlib", "imagecodecs_zlib", "", MakeZlib, ""},
+    CodecEntry{"imagecodecs_zlibng", "imagecodecs_zlibng", "", MakeZlib, ""},
+    CodecEntry{"imagecodecs_zopfli", "imagecodecs_zopfli", "", MakeZlib, ""},
     CodecEntry{"imagecodecs_zstd", "imagecodecs_zstd", "", MakeZstd, ""},
     CodecEntry{"", "jenkins_lookup3", "", MakeJenkinsLookup3},
     CodecEntry{"", "json2", "", MakeJson2},

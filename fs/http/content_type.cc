@@ -11,7 +11,7 @@ namespace {
 
 // Texts of the tree are UTF-8. `netcdf` and `hdf5` are what servers of such files send,
 // although nobody has registered them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kTypes = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 27> kTypes = {{
     {".html", "text/html; charset=utf-8"},
     {".txt", "text/plain; charset=utf-8"},
     {".yaml", "text/plain; charset=utf-8"},
@@ -37,6 +37,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kTypes =
     {".png", "image/png"},
     {".tif", "image/tiff"},
     {".nc", "application/x-netcdf"},
+    {".nc4", "application/x-netcdf"},
     {".h5", "application/x-hdf5"},
 }};
 

@@ -39,7 +39,7 @@ std::span<const GroupViewKind* const> GroupViewKinds() {
   static constexpr std::array kKinds = {
       &kNetcdfView,
 #ifdef NDLFS_WITH_HDF5
-      &kHdf5View,
+      &kHdf5View,         &kNetcdf4View,
 #endif
       &kZarrGroupView,    &kZarr2GroupView,     &kValuesZarrView, &kValuesZarr2View,
       &kOmeTiffView,      &kGroupValuesCsvView, &kGroupTableView, &kGroupDataCsvView,

@@ -69,6 +69,15 @@ class Hdf4Test(harness.SourceTestCase):
             with netCDF4.Dataset(mounted.join("types.hdf", "data.nc")) as copy:
                 np.testing.assert_array_equal(copy["packed"][:], values)
 
+    def test_factor_of_modis_is_no_divisor_here_as_in_gdal(self):
+        with hdf4_writer.File(self.path("ndvi.hdf")) as file:
+            file.dataset("NDVI", np.full((4, 5), 7000, "<i2"), attributes={
+                "scale_factor": np.array([10000.0]), "add_offset": np.array([0.0]), "calibrated_nt": np.array([5], "<i4")})
+        dataset = gdal.Open(self.path("ndvi.hdf"))
+        self.assertEqual(dataset.GetRasterBand(1).GetScale(), 10000)
+        with harness.Mount(self.source) as mounted:
+            np.testing.assert_array_equal(np.load(mounted.join("ndvi.hdf", "NDVI", "values.npy")), np.full((4, 5), 7e7))
+
     def test_what_is_not_shown_is_named(self):
         checked = harness.run(harness.BINARY, "check", self.path("grid.hdf"))
         self.assertEqual(checked.returncode, 0, checked.stderr)

@@ -83,6 +83,22 @@ class NexusTest(harness.SourceTestCase):
         page = harness.read(mounted.join("a.nxs/entry/plot"), "index.html").decode()
         self.assertIn('<img src="../../entry/detector/data/preview.png"', page)
 
+    def test_links_are_no_problems(self):
+        with self.create("a.nxs") as file:
+            plot = self.write_present(file)
+            file["shortcut"] = h5py.SoftLink("/entry/plot")
+            detector = self.group(file["entry"], "detector", "NXdetector")
+            detector["counts"] = plot["counts"]
+            linked = self.group(file["entry"], "linked", "NXdata", signal="counts", axes=["angle", "energy"])
+            for name in "counts", "angle", "energy":
+                linked[name] = h5py.SoftLink("/entry/plot/" + name)
+        mounted = self.mount(self.source)
+        for folder, _, names in os.walk(mounted.join("a.nxs")):
+            for name in names:
+                if name in ("index.html", "data.nc", ".ndl.yaml"):
+                    harness.read(folder, name)
+        self.assertEqual(harness.read(mounted.path, ".ndlfs/errors.log"), b"")
+
     def test_arrays_may_say_it_themselves(self):
         with self.create("old.nxs") as file:
             file.attrs["NeXus_version"] = "4.3.0"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """TIFF files as folders: pages, overviews, places, and files that are joined."""
+import json
 import os
 import zlib
 
@@ -13,6 +14,10 @@ import tiff_files
 
 gdal.UseExceptions()
 SCENE = np.arange(600, dtype="<u2").reshape(20, 30) * 7
+
+
+def decoded(mounted):
+    return json.loads(harness.read(mounted.path, ".ndlfs/stats.json"))["cache_misses_total"]
 
 
 class TiffTest(harness.SourceTestCase):
@@ -101,6 +106,24 @@ class TiffTest(harness.SourceTestCase):
                 expected = with_levels.GetRasterBand(2).GetOverview(level - 1).ReadAsArray()
                 found = np.load(os.path.join(folder, "overviews", str(level), "data.npy"))
                 np.testing.assert_array_equal(found[..., 1], expected)
+
+    def test_picture_is_of_a_level_that_is_large_enough(self):
+        for name, bands in ("one", 1), ("colours", 3):
+            scene = np.ascontiguousarray(np.broadcast_to(np.arange(4096).astype("u1"), (bands, 4096, 4096)))
+            memory = gdal.GetDriverByName("MEM").Create("", 4096, 4096, bands, gdal.GDT_Byte)
+            memory.SetGeoTransform((500000, 10, 0, 4000000, 0, -10))
+            memory.WriteArray(scene if bands > 1 else scene[0])
+            gdal.GetDriverByName("COG").CreateCopy(self.path(name + ".tif"), memory,
+                                                   options=["COMPRESS=DEFLATE", "BLOCKSIZE=256"])
+        with harness.Mount(self.source) as mounted:
+            for name in "one.tif", "colours.tif":
+                before = decoded(mounted)
+                self.assertTrue(harness.read(mounted.join(name, "image", "preview.png")).startswith(b"\x89PNG"))
+                # Four of the level of 512 pixels, and those of its coordinates.
+                self.assertLessEqual(decoded(mounted) - before, 6, name)
+                levels = [np.load(mounted.join(name, "overviews", str(level), "data.npy"), mmap_mode="r").shape[0]
+                          for level in range(1, 4)]
+                self.assertEqual(levels, [2048, 1024, 512])
 
     def test_pages_of_microscopes(self):
         stack = np.arange(2 * 3 * 8 * 9, dtype=">u2").reshape(2, 3, 8, 9)

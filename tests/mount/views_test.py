@@ -277,7 +277,7 @@ class NamesTest(harness.SourceTestCase):
         harness.write(os.path.join(group, ".zgroup"), json.dumps({"zarr_format": 2}))
         shutil.copytree(os.path.join(self.store, "t2m"), os.path.join(group, "t2m"))
         mounted = self.mount(self.source)
-        for name in ("data.h5", "era5.h5"):
+        for name in ("data.h5", "era5.h5", "data.nc4", "era5.nc4"):
             with h5py.File(mounted.join("era5.zarr", name), "r") as file:
                 for path in ("t2m", "forecast/t2m"):
                     self.assertEqual(file[path].dtype, self.numbers.dtype)

@@ -35,6 +35,8 @@ model::Result<void> DecodeJpegXl(const PictureRule& rule, ConstByteSpan picture,
                                  const PictureForm& form, ByteSpan out);
 model::Result<void> DecodeLerc(const PictureRule& rule, ConstByteSpan picture,
                                const PictureForm& form, ByteSpan out);
+model::Result<void> DecodePngPicture(ConstByteSpan picture, const PictureForm& form,
+                                     ByteSpan out);
 model::Result<void> DecodeWebp(ConstByteSpan picture, const PictureForm& form, ByteSpan out);
 
 }  // namespace ndlfs::backends

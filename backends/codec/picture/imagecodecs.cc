@@ -106,9 +106,9 @@ CodecResult MakePicture(const CodecConfig& config, PictureRule rule) {
 }  // namespace
 
 bool IsImagecodecsPicture(std::string_view name) {
-  constexpr std::string_view kNames[] = {"imagecodecs_jpeg",   "imagecodecs_jpeg8",
-                                         "imagecodecs_jpeg2k", "imagecodecs_jpegxl",
-                                         "imagecodecs_lerc",   "imagecodecs_webp"};
+  constexpr std::string_view kNames[] = {
+      "imagecodecs_jpeg", "imagecodecs_jpeg8", "imagecodecs_jpeg2k", "imagecodecs_jpegxl",
+      "imagecodecs_lerc", "imagecodecs_png",   "imagecodecs_spng",   "imagecodecs_webp"};
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
@@ -151,6 +151,20 @@ CodecResult MakeImagecodecsLerc(const CodecConfig& config) {
   NDLFS_RETURN_IF_ERROR(RefuseMembers(config, {"planar", "compression"}));
   // The library puts the bands of a picture one after the other.
   return MakePicture(config, {.kind = PictureKind::kLerc, .has_bands = false});
+}
+
+CodecResult MakeImagecodecsPng(const CodecConfig& config) {
+  return MakePicture(config, {.kind = PictureKind::kPng});
+}
+
+CodecResult MakeImagecodecsBitorder(const CodecConfig&) { return AnyCodec(MakeReverseBits()); }
+
+CodecResult MakeImagecodecsLz4(const CodecConfig& config) {
+  const Json* header = FindMember(config, "header");
+  if (header != nullptr && *header != true) {
+    return model::Unsupported("header: {} is not supported", DescribeJson(*header));
+  }
+  return MakeLz4(config);
 }
 
 CodecResult MakeImagecodecsWebp(const CodecConfig& config) {

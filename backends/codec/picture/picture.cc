@@ -86,6 +86,8 @@ std::string_view NameOfPicture(PictureKind kind) {
       return "JPEG XL";
     case PictureKind::kLerc:
       return "LERC";
+    case PictureKind::kPng:
+      return "PNG";
     default:
       return "WebP";
   }
@@ -101,6 +103,8 @@ bool HasPictures(PictureKind kind) {
       return NDLFS_WITH_JXL != 0;
     case PictureKind::kLerc:
       return NDLFS_WITH_LERC != 0;
+    case PictureKind::kPng:
+      return NDLFS_WITH_LIBPNG != 0;
     default:
       return NDLFS_WITH_WEBP != 0;
   }
@@ -164,6 +168,10 @@ Result<void> DecodePicture(const PictureRule& rule, [[maybe_unused]] ConstByteSp
 #if NDLFS_WITH_LERC
     case PictureKind::kLerc:
       return DecodeLerc(rule, picture, form, out);
+#endif
+#if NDLFS_WITH_LIBPNG
+    case PictureKind::kPng:
+      return DecodePngPicture(picture, form, out);
 #endif
 #if NDLFS_WITH_WEBP
     case PictureKind::kWebp:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Chunks that are pictures: JPEG, JPEG 2000, JPEG XL, LERC and WebP. Each has headers of its
-// own, which are compared with the chunk before a library allocates what they say.
+// Chunks that are pictures: JPEG, JPEG 2000, JPEG XL, LERC, PNG and WebP. Each has headers of
+// its own, which are compared with the chunk before a library allocates what they say.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ndlfs::backends {
 
-enum class PictureKind { kJpeg, kJpeg2000, kJpegXl, kLerc, kWebp };
+enum class PictureKind { kJpeg, kJpeg2000, kJpegXl, kLerc, kPng, kWebp };
 
 // How pictures are decoded.
 struct PictureRule {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/base/json.h"
 #include "backends/format/computed_source.h"
 #include "backends/format/tiff/fields.h"
 #include "backends/format/tiff/place.h"
@@ -43,6 +44,18 @@ Place Scaled(const Place& place, const ImageForm& full, const ImageForm& form) {
   return scaled;
 }
 
+// How many elements of an image an element of a smaller version stands for, along each
+// dimension.
+Json ScaleOf(const PageStack& full, const ImageForm& form) {
+  Json scale = Json::array();
+  for (const auto& name : DimensionsOf(full)) {
+    scale.push_back(name == "x"   ? Ratio(full.form.width, form.width)
+                    : name == "y" ? Ratio(full.form.length, form.length)
+                                  : 1.0);
+  }
+  return scale;
+}
+
 class Builder {
  public:
   Builder(TiffReader& reader, const OpenFileOf& open_other, const OpenOptions& options)
@@ -50,6 +63,16 @@ class Builder {
         open_other_(open_other),
         options_(options),
         file_{reader.store(), reader.head(), reader.file_size(), reader.order()} {}
+
+  // A layout of GeoZarr's multiscales tells which arrays are smaller versions of which.
+  void AddLayout() {
+    if (layout_.empty()) return;
+    auto node = std::make_shared<Node>(*nodes_.at("/"));
+    std::get<model::Group>(node->entity)
+        .attributes.push_back(
+            model::MakeTextAttribute("multiscales", Json{{"layout", layout_}}.dump()));
+    nodes_.at("/") = std::move(node);
+  }
 
   Result<void> Add(const Series& series, size_t number) {
     const Picture& picture = series.picture;
@@ -85,9 +108,15 @@ class Builder {
     if (picture.overviews.empty()) return {};
     const std::string group = "/overviews" + suffix;
     AddGroup(group);
+    const std::string image = "image" + suffix;
+    layout_.push_back(Json{{"asset", image}});
     for (size_t i = 0; i < picture.overviews.size(); ++i) {
       const Stack& overview = picture.overviews[i];
-      AddLevel(group, fmt::format("{}", i + 1), overview, series);
+      const auto name = fmt::format("{}", i + 1);
+      AddLevel(group, name, overview, series);
+      layout_.push_back(Json{{"asset", group.substr(1) + '/' + name},
+                             {"derived_from", image},
+                             {"transform", {{"scale", ScaleOf(plan.stack, overview.form)}}}});
       for (const Stack& mask : picture.masks) {
         const bool fits =
             mask.form.width == overview.form.width && mask.form.length == overview.form.length;
@@ -303,6 +332,7 @@ class Builder {
       dims_;
   std::map<std::string, size_t> numbers_;  // how many dimensions have such a name
   std::map<std::string, Place> places_;
+  Json layout_ = Json::array();
 };
 
 }  // namespace
@@ -319,6 +349,7 @@ Result<Nodes> MakeNodes(TiffReader& reader, const std::vector<Series>& series,
   for (size_t i = 0; i < series.size(); ++i) {
     NDLFS_RETURN_IF_ERROR(builder.Add(series[i], i));
   }
+  builder.AddLayout();
   return std::move(builder).Take();
 }
 

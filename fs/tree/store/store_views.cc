@@ -120,6 +120,9 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
   // Notes only that there is none.
   Result<EntityPtr> FindEntity(std::string path) const {
     if (auto known = notes_->Known(path)) return *std::move(known);
+    // A link is another folder's object. That it is none itself is no problem to be logged.
+    NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
+    if (hierarchy->GetLink(path)) return model::BadInput("{} is a link", model::Quote(path));
     auto entity = store_->Get(path);
     if (entity && notes_->Contradicts(**entity)) return model::HasChanged(path);
     if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {

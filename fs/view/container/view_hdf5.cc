@@ -74,4 +74,12 @@ const GroupViewKind kHdf5View = {
     .make = &MakeHdf5File,
 };
 
+const GroupViewKind kNetcdf4View = {
+    .file_name = "data.nc4",
+    .applies_to = &IsAlways,
+    .is_listed = &IsHdf5Listed,
+    .holds_subgroups = true,
+    .make = &MakeHdf5File,
+};
+
 }  // namespace ndlfs::fs

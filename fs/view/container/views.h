@@ -16,5 +16,7 @@ extern const GroupViewKind kValuesZarrView;  // values.zarr/
 extern const GroupViewKind kValuesZarr2View;
 extern const ArrayViewKind kPyramidView;  // data.ome.zarr/
 extern const GroupViewKind kHdf5View;     // data.h5, in builds with libhdf5
+// data.nc4, another name of data.h5: GDAL and others go by the name.
+extern const GroupViewKind kNetcdf4View;
 
 }  // namespace ndlfs::fs

@@ -56,6 +56,7 @@ constexpr std::array kFileInfos = {
     FileInfo{"f77", "Fortran sequential unformatted, one record"},
     FileInfo{"nc", "netCDF classic: the arrays of this group"},
     FileInfo{"h5", "HDF5 and netCDF-4: the arrays of this group and below"},
+    FileInfo{"nc4", "the same as data.h5"},
     FileInfo{"ome.tif", "OME-TIFF with all resolutions"},
     FileInfo{"ome.zarr", "OME-Zarr for viewers: coarser levels, too; a directory"},
     FileInfo{"zarr", "Zarr v3, a directory"},

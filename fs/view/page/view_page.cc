@@ -415,7 +415,7 @@ std::string Cdf5Html(const Contents& contents) {
     return fmt::format(
         "<p class=\"soft\"><code>data.nc</code> is CDF-5, because {} has integers of 64 bits. "
         "GDAL, QGIS, R's terra, SciPy and programs with netCDF-C older than 4.4 do not read "
-        "that. <code>data.h5</code> is the same as netCDF-4.</p>\n",
+        "that. <code>data.nc4</code> is the same as netCDF-4.</p>\n",
         HtmlName(child.name));
   }
   return {};

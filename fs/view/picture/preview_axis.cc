@@ -369,6 +369,7 @@ Result<std::vector<PreviewDimension>> DescribeDimensions(const SamplePlan& plan)
   for (size_t d = 0; d < dimensions.size(); ++d) {
     PreviewDimension& dimension = dimensions[d];
     if (d < geometry.axes.size()) dimension.axis = geometry.axes[d];
+    if (d < plan.full_names.size()) dimension.axis.name = plan.full_names[d];
     if (dimension.axis.name.empty()) dimension.axis.name = DimensionName(plan.whole, d);
     dimension.indices = plan.selection[d];
     dimension.extent = plan.full_shape[d];
@@ -385,12 +386,24 @@ Result<std::vector<PreviewDimension>> DescribeDimensions(const SamplePlan& plan)
   return dimensions;
 }
 
+namespace {
+
+// "#17", or "#34 to #35" of an element of a smaller level, which stands for several.
+std::string IndexText(const PreviewDimension& dimension) {
+  const auto index = static_cast<double>(dimension.indices.begin);
+  const double first = std::floor(index * dimension.index_scale);
+  const double last = std::ceil((index + 1) * dimension.index_scale) - 1;
+  return first < last ? fmt::format("#{} to #{}", first, last) : fmt::format("#{}", first);
+}
+
+}  // namespace
+
 Result<std::string> DescribeIndex(const PreviewDimension& dimension, size_t d) {
   NDLFS_TRY(const std::vector<double> coordinates, ReadUsable(dimension.axis));
   const std::string& name = dimension.axis.name;
   const std::string begin = (name.empty() ? fmt::format("dimension {}", d) : name) + " = ";
   if (!dimension.element.empty()) return begin + dimension.element;
-  if (coordinates.size() != 1) return begin + fmt::format("#{}", dimension.indices.begin);
+  if (coordinates.size() != 1) return begin + IndexText(dimension);
   if (dimension.time) return begin + TimeLabel(*dimension.time, coordinates[0]);
   const AxisRole role = dimension.axis.role;
   if (role == AxisRole::kLongitude || role == AxisRole::kLatitude) {

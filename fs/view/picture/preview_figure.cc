@@ -519,6 +519,17 @@ std::string RangesText(const SamplePlan& plan) {
   return "[" + text + "]";
 }
 
+// "from the level of 20 × 512 × 512": its extents along what is shown, or is smaller.
+std::string LevelText(const SamplePlan& plan) {
+  std::vector<std::string> extents;
+  for (size_t d = 0; d < plan.full_shape.size(); ++d) {
+    const uint64_t extent = plan.whole.shape[d];
+    if (d != plan.x && d != plan.y && extent == plan.full_shape[d]) continue;
+    extents.push_back(fmt::format("{}", extent));
+  }
+  return fmt::format("from the level of {}", fmt::join(extents, " \u00d7 "));
+}
+
 // Tells which part of the array is shown, if not all of it.
 Result<std::string> Subtitle(const SamplePlan& plan,
                              const std::vector<PreviewDimension>& dimensions,
@@ -533,11 +544,7 @@ Result<std::string> Subtitle(const SamplePlan& plan,
     NDLFS_TRY(std::string index, DescribeIndex(dimensions[d], d));
     parts.push_back(std::move(index));
   }
-  if (plan.full_shape != plan.whole.shape) {
-    const std::vector<uint64_t>& level = plan.whole.shape;
-    parts.push_back(
-        fmt::format("from the level of {} \u00d7 {}", level[level.size() - 2], level.back()));
-  }
+  if (plan.full_shape != plan.whole.shape) parts.push_back(LevelText(plan));
   if (plan.is_coarse || plan.is_window) {
     parts.push_back("only the elements " + RangesText(plan));
   }

@@ -14,7 +14,7 @@
 #include "fs/view/base/number_array.h"
 #include "fs/view/base/unpacked.h"
 #include "fs/view/elements/converted_elements.h"
-#include "fs/view/place/ome_image.h"
+#include "fs/view/place/smaller_level.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -355,6 +355,25 @@ SamplePlan PlanChannels(const ArrayInput& level, SampleLimits limits) {
   return plan;
 }
 
+// The level that is large enough for a map of so many elements. It has the name and the
+// attributes of the array, and its own dimensions, since these lead to coordinates.
+Result<ArrayInput> ChooseLevel(const ArrayInput& input, uint64_t columns, uint64_t rows) {
+  SamplePlan axes;
+  axes.whole = input;
+  ChooseAxes(axes);
+  if (!axes.x || !axes.y) return input;
+  NDLFS_TRY(ArrayInput level, FindSmallerLevel(input, {*axes.x, *axes.y, columns, rows}));
+  if (level.node == input.node) return level;
+  auto node = std::make_shared<backends::Node>(*input.node);
+  model::Ndarray array = input.node->array();
+  array.shape = level.node->array().shape;
+  array.dimension_names = level.node->array().dimension_names;
+  node->entity = std::move(array);
+  node->source = level.node->source;
+  level.node = std::move(node);
+  return level;
+}
+
 }  // namespace
 
 Result<SamplePlan> PlanPicture(const ArrayInput& input, PictureEffort effort) {
@@ -371,15 +390,12 @@ Result<SamplePlan> PlanPicture(const ArrayInput& input, PictureEffort effort) {
   for (uint64_t* limit : {&limits.bytes, &limits.deflated_bytes, &limits.slowest_bytes}) {
     *limit /= part * cost;
   }
-  NDLFS_TRY(ArrayInput level, FindOmeLevel(input, kEnoughColumns / part, kEnoughRows / part));
-  // Names and attributes are those of the array.
-  if (level.node != input.node) {
-    auto node = std::make_shared<backends::Node>(*input.node);
-    node->source = level.node->source;
-    level.node = std::move(node);
-  }
+  NDLFS_TRY(ArrayInput level, ChooseLevel(input, kEnoughColumns / part, kEnoughRows / part));
   SamplePlan plan = PlanChannels(level, limits);
   plan.full_shape = input.shape;
+  for (size_t d = 0; d < input.shape.size(); ++d) {
+    plan.full_names.push_back(DimensionName(input, d));
+  }
   return plan;
 }
 

@@ -37,10 +37,11 @@ struct SamplePlan {
   // The dimensions that are shown: none for one element, `x` alone for a line.
   std::optional<size_t> x;
   std::optional<size_t> y;
-  // The extents of the array that the picture shows, if `whole` is a smaller version of it;
-  // else those of `whole`.
+  // The extents and dimensions of the array that the picture shows, if `whole` is a smaller
+  // version of it; else those of `whole`.
   std::vector<uint64_t> full_shape;
-  uint64_t channels = 1;       // 3 or 4, the last dimension, if elements are bytes of colours
+  std::vector<std::string> full_names = {};
+  uint64_t channels = 1;       // 3 or 4, the last dimension, if elements are pixels in colour
   Alpha alpha = Alpha::kNone;  // what the fourth of them is
   // Elements are left out along an axis, not because the picture has no room for them, but
   // because there are too many chunks.
@@ -78,8 +79,8 @@ enum class PictureEffort : uint8_t {
   kField,      // the same with much fewer: one of many in a plate
 };
 
-// The same for a level of an OME image: shows the smallest level that a picture needs. Loads
-// metadata of levels; see FindOmeLevel().
+// The same for an array that has smaller versions: shows the smallest one that a picture needs.
+// Loads metadata of levels; see FindSmallerLevel().
 model::Result<SamplePlan> PlanPicture(const ArrayInput& input,
                                       PictureEffort effort = PictureEffort::kPreview);
 

@@ -114,20 +114,6 @@ std::optional<OmeLabelColor> LabelColorOf(const Json& rgba) {
   return OmeLabelColor{color >> 8, (color & 255) == 0};
 }
 
-// The names of the levels after `name`; empty where it is none.
-std::vector<std::string> SmallerLevels(const Json& image, std::string_view name) {
-  constexpr size_t kMostLevels = 64;
-  std::vector<std::string> names;
-  bool is_behind = false;
-  for (const Json& dataset : OmeMember(image, "datasets")) {
-    if (names.size() == kMostLevels) break;
-    std::string path = OmeText(OmeMember(dataset, "path"));
-    if (is_behind) names.push_back(path);
-    is_behind = is_behind || path == name;
-  }
-  return names;
-}
-
 // --- Version 0.6, in the words of 0.5
 
 // The system at an end of a transformation: {"name": "world"}, or "world" in drafts.
@@ -199,15 +185,6 @@ void UseOneSystem(Json& image) {
       image["axes"] = OmeMember(system, "axes");
     }
   }
-}
-
-// Whether the pages of `level` are smaller ones of those of `full`.
-bool IsSmaller(const ArrayInput& level, const ArrayInput& full) {
-  const size_t rank = full.shape.size();
-  return level.dtype == full.dtype && level.shape.size() == rank && level.reader != nullptr &&
-         std::equal(full.shape.begin(), full.shape.end() - 2, level.shape.begin()) &&
-         level.shape[rank - 2] <= full.shape[rank - 2] &&
-         level.shape[rank - 1] <= full.shape[rank - 1];
 }
 
 }  // namespace
@@ -352,24 +329,6 @@ Result<ArrayInput> LoadOmeLevel(const GroupInput& group, std::string path) {
   }
   if (!child.array) return model::NotFound("{}: no array with data", model::Quote(path));
   return *std::move(child.array);
-}
-
-Result<ArrayInput> FindOmeLevel(const ArrayInput& array, uint64_t columns, uint64_t rows) {
-  const size_t rank = array.shape.size();
-  if (array.group == nullptr || rank < 2) return array;
-  const auto image = FindOmeImage(array.group->node());
-  if (!image) return array;
-  ArrayInput chosen = array;
-  for (const std::string& name : SmallerLevels(*image, array.node->array().name)) {
-    auto level = LoadOmeLevel(*array.group, name);
-    if (!level && level.error().is_transient()) {
-      return model::Propagate(std::move(level).error());
-    }
-    if (!level || !IsSmaller(*level, chosen)) break;
-    if (level->shape[rank - 1] < columns && level->shape[rank - 2] < rows) break;
-    chosen = *std::move(level);
-  }
-  return chosen;
 }
 
 }  // namespace ndlfs::fs

@@ -83,10 +83,4 @@ std::string TellingName(const ArrayInput& array);
 // One level: the array at the path of a dataset, below the group.
 model::Result<ArrayInput> LoadOmeLevel(const GroupInput& group, std::string path);
 
-// Finds the smallest level that shows the same as `array`, itself a level of an image, and
-// still has `columns` or `rows`. Returns `array` if there is none. Loads the metadata of
-// levels. Every error is transient.
-model::Result<ArrayInput> FindOmeLevel(const ArrayInput& array, uint64_t columns,
-                                       uint64_t rows);
-
 }  // namespace ndlfs::fs

@@ -289,5 +289,23 @@ TEST(ImagecodecsTest, RawDeflateIsRefused) {
               HasSubstr("raw: true is not supported"));
 }
 
+TEST(ImagecodecsTest, CompressorsHaveTheirOtherNames) {
+  EXPECT_EQ(DecodeImage("imagecodecs_bitorder", "\x01\x80\x0c"), "\x80\x01\x30");
+  const std::string stream("\x78\x01\x01\x02\x00\xfd\xff\x61\x62\x01\x26\x00\xc4", 13);
+  for (const char* name : {"imagecodecs_zlib", "imagecodecs_zlibng", "imagecodecs_zopfli"}) {
+    EXPECT_EQ(DecodeImage(name, stream), "ab") << name;
+  }
+  EXPECT_EQ(DecodeImage("imagecodecs_lz4", std::string("\2\0\0\0\x20hi", 7)), "hi");
+  EXPECT_THAT(FailureOf(MakeCodecFrom(CodecDialect::kNumcodecs, "imagecodecs_lz4",
+                                      R"({"header": false})", ByteForm(1)),
+                        model::ErrorCode::kUnsupported),
+              HasSubstr("header: false is not supported"));
+  for (const char* name :
+       {"imagecodecs_blosc", "imagecodecs_bz2", "imagecodecs_gzip", "imagecodecs_lzma"}) {
+    EXPECT_TRUE(MakeCodecFrom(CodecDialect::kNumcodecs, name, R"({"level": 5})", ByteForm(1)))
+        << name;
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

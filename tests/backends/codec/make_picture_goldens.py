@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes picture_goldens.h: small pictures of other programs, and the samples that these decode.
 
-Needs python3-numpy, python3-pil (JPEG, JPEG 2000, WebP), liblerc4, libjxl-tools, libjxl-dev and a C compiler.
+Needs python3-numpy, python3-pil (JPEG, JPEG 2000, PNG, WebP), liblerc4, libjxl-tools, libjxl-dev and a C compiler.
 """
 import base64
 import ctypes
@@ -155,9 +155,12 @@ of_pillow("JpegProgressive", "imagecodecs_jpeg", samples("|u1", 3), "JPEG", qual
 of_pillow("Jpeg2000", "imagecodecs_jpeg2k", samples("|u1", 1), "JPEG2000", is_exact=True, no_jp2=True)
 of_pillow("Jpeg2000InBoxes", "imagecodecs_jpeg2k", samples("|u1", 3), "JPEG2000", is_exact=True)
 of_pillow("Jpeg2000Of16Bits", "imagecodecs_jpeg2k", samples("<u2", 1), "JPEG2000", "I;16", is_exact=True, no_jp2=True)
+PNGS = (("Grey", "|u1", 1), ("GreyAlpha", "|u1", 2), ("Colours", "|u1", 3), ("ColoursAlpha", "|u1", 4), ("Grey16", "<u2", 1))
 of_pillow("WebpLossless", "imagecodecs_webp", samples("|u1", 3), "WEBP", is_exact=True, lossless=True)
 of_pillow("WebpAlpha", "imagecodecs_webp", samples("|u1", 4), "WEBP", lossless=True, exact=True, is_exact=True)
 of_pillow("WebpLossy", "imagecodecs_webp", samples("|u1", 3), "WEBP", quality=70)
+for png, kind, count in PNGS:
+    of_pillow("Png" + png, "imagecodecs_png", samples(kind, count), "PNG", is_exact=True)
 of_lerc("LercBytes", samples("|u1", 1))
 of_lerc("LercColours", samples("<u2", 3))
 of_lerc("LercSigned", samples("<i2", 1))

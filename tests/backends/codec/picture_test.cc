@@ -32,6 +32,7 @@ PictureKind KindOf(std::string_view codec) {
   if (codec == "imagecodecs_jpeg2k") return PictureKind::kJpeg2000;
   if (codec == "imagecodecs_jpegxl") return PictureKind::kJpegXl;
   if (codec == "imagecodecs_lerc") return PictureKind::kLerc;
+  if (codec == "imagecodecs_png") return PictureKind::kPng;
   return PictureKind::kWebp;
 }
 

@@ -366,6 +366,89 @@ class OmePictureTest : public PreviewFileTest {
          {"name": "x", "type": "space", "unit": "micrometer"})";
 };
 
+// Arrays of ramps along x, and a list that says which are smaller versions of which.
+class SmallerLevelTest : public PreviewFileTest {
+ protected:
+  void AddList(const std::string& multiscales) {
+    std::get<model::Group>(store_->AddGroup("/").entity).attributes = {
+        TextAttribute("multiscales", multiscales)};
+  }
+  void AddLevel(const std::string& path, const std::vector<uint64_t>& shape,
+                const Datatype& type = Datatype::Integer(1, false)) {
+    uint64_t count = 1;
+    for (const uint64_t extent : shape) count *= extent;
+    std::vector<uint8_t> numbers(count * type.size());
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<uint8_t>(i % shape[1]);
+    store_->AddArray(path, std::make_shared<MemoryArray>(type, shape, RawOf(numbers)));
+  }
+  SamplePlan Plan(std::string_view name) {
+    const auto plan = PlanPicture(Input(name));
+    EXPECT_THAT(plan, IsOk());
+    return *plan;
+  }
+  std::string SubtitleOf(const SamplePlan& plan) {
+    const auto dimensions = DescribeDimensions(plan);
+    const auto samples = ReadSamples(plan, nullptr);
+    auto figure = MakeFigure(plan, *dimensions, *samples);
+    EXPECT_THAT(figure, IsOk());
+    return figure->subtitle;
+  }
+};
+
+TEST_F(SmallerLevelTest, LayoutOfGeoZarrNamesThem) {
+  AddList(R"({"layout": [{"asset": "image"}, {"asset": "half", "derived_from": "image"},
+      {"asset": "levels/quarter", "derived_from": "half"},
+      {"asset": "levels/tiny", "derived_from": "image"},
+      {"asset": "other"}, {"asset": "small", "derived_from": "other"}]})");
+  store_->AddGroup("/levels");
+  AddLevel("/image", {2000, 2800, 3});
+  AddLevel("/half", {1000, 1400, 3});
+  AddLevel("/levels/quarter", {500, 700, 3});
+  AddLevel("/levels/tiny", {50, 70, 3});
+  AddLevel("/other", {2000, 2800});
+  AddLevel("/small", {700, 980}, Datatype::Integer(2, false));
+  const SamplePlan plan = Plan("image");
+  EXPECT_THAT(plan.whole.shape, ::testing::ElementsAre(500, 700, 3));
+  EXPECT_EQ(plan.full_shape, (std::vector<uint64_t>{2000, 2800, 3}));
+  EXPECT_EQ(plan.channels, 3U);
+  EXPECT_EQ(SubtitleOf(plan), "from the level of 500 \u00d7 700");
+  EXPECT_EQ(Plan("half").whole.shape[0], 500U);
+  EXPECT_EQ(Plan("other").whole.shape[0], 2000U) << "the listed level has another type";
+}
+
+TEST_F(SmallerLevelTest, VolumesMayBeSmallerInDepth) {
+  AddList(R"([{"axes": [{"name": "z", "type": "space"}, {"name": "y", "type": "space"},
+                        {"name": "x", "type": "space"}],
+               "datasets": [{"path": "0"}, {"path": "1"}]}])");
+  AddLevel("/0", {6, 1200, 1600});
+  AddLevel("/1", {3, 600, 800});
+  const SamplePlan plan = Plan("0");
+  EXPECT_THAT(plan.whole.shape, ::testing::ElementsAre(3, 600, 800));
+  EXPECT_EQ(SubtitleOf(plan),
+            "z = #2 to #3  \u00b7  from the level of 3 \u00d7 600 \u00d7 800");
+}
+
+TEST_F(SmallerLevelTest, TimesAreNotMixed) {
+  AddList(R"([{"axes": [{"name": "t", "type": "time"}, {"name": "y", "type": "space"},
+                        {"name": "x", "type": "space"}],
+               "datasets": [{"path": "0"}, {"path": "1"}]}])");
+  AddLevel("/0", {6, 1200, 1600});
+  AddLevel("/1", {3, 600, 800});
+  EXPECT_EQ(Plan("0").whole.shape[0], 6U);
+}
+
+TEST_F(SmallerLevelTest, ListsThatLeadNowhereAreNotFollowed) {
+  for (const char* list :
+       {R"({"layout": [{"asset": "image"}, {"asset": "gone", "derived_from": "image"}]})",
+        R"({"layout": [{"asset": "image"}, {"asset": "image", "derived_from": "image"}]})",
+        R"({"layout": [{"asset": "image"}, {"asset": "../x", "derived_from": "image"}]})",
+        R"({"layout": {"asset": "image"}})", R"({"layout": 7})", "{", "[]"}) {
+    AddList(list);
+    AddLevel("/image", {1200, 1600});
+    EXPECT_EQ(Plan("image").whole.shape[0], 1200U) << list;
+  }
+}
+
 TEST_F(OmePictureTest, LightOfChannelsAddsUp) {
   AddChannels(R"({"channels": [
       {"label": "DAPI", "color": "0000FF", "window": {"start": 0, "end": 100}},

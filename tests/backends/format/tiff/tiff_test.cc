@@ -339,6 +339,14 @@ TEST_F(TiffPagesTest, OverviewsAndMasksBelongToTheImageBeforeThem) {
   EXPECT_THAT(Elements("/overviews/2"), IsOkAnd("b"));
   EXPECT_THAT(Elements("/overviews/mask_1"), IsOkAnd("nnnn"));
   EXPECT_THAT(Numbers("/overviews/x"), ElementsAre(500010, 500030));
+  const auto root = Load("/");
+  const auto* multiscales = model::FindAttribute(root->attributes(), "multiscales");
+  ASSERT_NE(multiscales, nullptr);
+  EXPECT_EQ(
+      *multiscales->value.text(),
+      R"({"layout":[{"asset":"image"},)"
+      R"({"asset":"overviews/1","derived_from":"image","transform":{"scale":[2.0,2.0]}},)"
+      R"({"asset":"overviews/2","derived_from":"image","transform":{"scale":[4.0,4.0]}}]})");
 }
 
 TEST_F(TiffPagesTest, LargeImageThatIsMarkedAsReducedIsAnImage) {
