@@ -8,10 +8,12 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "backends/base/json.h"
 #include "backends/format/computed_source.h"
 #include "backends/format/precomputed/chunk_source.h"
 #include "backends/format/precomputed/info.h"
@@ -88,8 +90,9 @@ void AddDimensions(const precomputed::Info& info, const precomputed::Scale& scal
   }
 }
 
-void AddScale(const std::shared_ptr<const Store>& store, const precomputed::Info& info,
-              size_t number, const OpenOptions& options, Nodes& nodes) {
+// Returns the name of the array.
+std::string AddScale(const std::shared_ptr<const Store>& store, const precomputed::Info& info,
+                     size_t number, const OpenOptions& options, Nodes& nodes) {
   const precomputed::Scale& scale = info.scales[number];
   auto node = std::make_shared<Node>();
   model::Ndarray array;
@@ -110,8 +113,34 @@ void AddScale(const std::shared_ptr<const Store>& store, const precomputed::Info
     node->error = std::move(source).error();
   }
   const std::string path = model::JoinPath("/", array.name);
+  std::string name = array.name;
   node->entity = std::move(array);
   nodes.emplace(path, std::move(node));
+  return name;
+}
+
+// A layout of GeoZarr's multiscales tells which arrays are smaller versions of which; `names`
+// are those of the scales.
+model::Group RootOf(const precomputed::Info& info, const std::vector<std::string>& names) {
+  model::Group root;
+  if (names.size() < 2) return root;
+  std::vector<size_t> order(names.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto voxels = [&](size_t i) {
+    double count = 1;
+    for (const uint64_t extent : info.scales[i].size) count *= static_cast<double>(extent);
+    return count;
+  };
+  std::ranges::stable_sort(order, std::ranges::greater(), voxels);
+  Json layout = Json::array();
+  for (size_t i = 0; i < order.size(); ++i) {
+    Json level = {{"asset", names[order[i]]}};
+    if (i > 0) level["derived_from"] = names[order[i - 1]];
+    layout.push_back(std::move(level));
+  }
+  root.attributes.push_back(
+      model::MakeTextAttribute("multiscales", Json{{"layout", layout}}.dump()));
+  return root;
 }
 
 // All nodes are made of one document; if it changes, the volume is opened again.
@@ -168,9 +197,12 @@ class Precomputed final : public Format {
     NDLFS_TRY(const auto info, precomputed::ReadInfo(AsText(value->bytes.span())), where);
     Nodes nodes;
     auto root = std::make_shared<Node>();
-    root->entity = model::Group();
-    nodes.emplace("/", std::move(root));
-    for (size_t i = 0; i < info.scales.size(); ++i) AddScale(store, info, i, options, nodes);
+    nodes.emplace("/", root);  // no scale has its name
+    std::vector<std::string> names;
+    for (size_t i = 0; i < info.scales.size(); ++i) {
+      names.push_back(AddScale(store, info, i, options, nodes));
+    }
+    root->entity = RootOf(info, names);
     for (const auto& [name, node] : nodes) {
       node->mtime_ns = value->info.modified_ns;
       node->files = {std::string(kInfoName)};

@@ -12,8 +12,7 @@
 #include "fs/view/base/number_array.h"
 #include "fs/view/elements/converted_elements.h"
 #include "fs/view/place/label_numbers.h"
-#include "fs/view/place/ome_image.h"
-#include "fs/view/place/ome_levels.h"
+#include "fs/view/place/smaller_level.h"
 
 namespace ndlfs::fs::pyramid {
 namespace {
@@ -40,81 +39,15 @@ bool IsSmallerLevel(const ArrayInput& level, const ArrayInput& full, const Axes&
   return level.shape != full.shape;
 }
 
-// An error that may pass ends the search; a level with another one is none.
-Result<std::optional<ArrayInput>> LevelOrNone(Result<ArrayInput> loaded) {
-  if (loaded) return std::optional(*std::move(loaded));
-  if (loaded.error().is_transient()) return model::Propagate(std::move(loaded).error());
-  return std::nullopt;
-}
-
-Result<std::vector<ArrayInput>> LoadDatasets(const OmeLevelsAfter& after) {
-  std::vector<ArrayInput> found;
-  for (const std::string& path : after.paths) {
-    NDLFS_TRY(auto level, LevelOrNone(LoadOmeLevel(*after.image, path)));
-    if (!level) break;
-    found.push_back(*std::move(level));
-  }
-  return found;
-}
-
-// The reduced images of a picture of a TIFF file: /overviews/1 ... of /image.
-Result<std::vector<ArrayInput>> FindOverviews(const ArrayInput& array) {
-  constexpr std::string_view kImage = "image";
-  std::vector<ArrayInput> found;
-  const std::string& name = array.node->array().name;
-  const bool is_tiff =
-      name.starts_with(kImage) &&
-      FindAttribute(array.node->attributes(), "PhotometricInterpretation") != nullptr;
-  if (!is_tiff) return found;
-  const std::string group = "overviews" + name.substr(kImage.size());
-  while (found.size() < kMostLevels) {
-    NDLFS_TRY(auto level, LevelOrNone(LoadOmeLevel(
-                              *array.group, group + '/' + std::to_string(found.size() + 1))));
-    if (!level) break;
-    found.push_back(*std::move(level));
-  }
-  return found;
-}
-
-// The other scales of a volume of Neuroglancer.
-Result<std::vector<ArrayInput>> FindScales(const ArrayInput& array) {
-  constexpr size_t kMostObjects = 1024;
-  const auto is_scale = [](const ArrayInput& one) {
-    const auto& attributes = one.node->attributes();
-    return !TextOf(attributes, "encoding").empty() &&
-           NumbersOf(attributes, "resolution").size() == 3;
-  };
-  std::vector<ArrayInput> found;
-  if (!is_scale(array) || array.group->path() != "/") return found;
-  NDLFS_TRY(const std::vector<std::string> names, array.group->List());
-  if (names.size() > kMostObjects) return found;
-  for (const std::string& name : names) {
-    if (found.size() == kMostLevels || name == array.node->array().name) continue;
-    NDLFS_TRY(auto scale, LevelOrNone(LoadOmeLevel(*array.group, name)));
-    if (scale && is_scale(*scale)) found.push_back(*std::move(scale));
-  }
-  const auto size = [](const ArrayInput& one) {
-    return one.elements == nullptr ? 0 : one.elements->size();
-  };
-  std::ranges::stable_sort(found, std::ranges::greater(), size);
-  return found;
-}
-
-Result<std::vector<ArrayInput>> FindStoredLevels(const ArrayInput& array, const Axes& axes) {
-  std::vector<ArrayInput> found;
-  if (array.part || array.reader == nullptr || array.group == nullptr) return found;
-  if (const auto datasets = FindOmeLevelsAfter(array)) {
-    NDLFS_TRY(found, LoadDatasets(*datasets));
-  } else {
-    NDLFS_TRY(found, FindOverviews(array));
-    if (found.empty()) {
-      NDLFS_TRY(found, FindScales(array));
-    }
-  }
+Result<std::vector<ArrayInput>> LoadLevels(const ArrayInput& array, const Axes& axes) {
   std::vector<ArrayInput> smaller;
-  for (ArrayInput& level : found) {
-    if (IsSmallerLevel(level, smaller.empty() ? array : smaller.back(), axes)) {
-      smaller.push_back(std::move(level));
+  if (array.part || array.reader == nullptr) return smaller;
+  const StoredLevels levels = FindStoredLevels(array);
+  for (const std::string& path : levels.paths) {
+    NDLFS_TRY(auto level, LoadStoredLevel(levels, path));
+    if (!level) break;
+    if (IsSmallerLevel(*level, smaller.empty() ? array : smaller.back(), axes)) {
+      smaller.push_back(*std::move(level));
     }
   }
   return smaller;
@@ -218,7 +151,7 @@ Result<Pyramid> MakePyramid(const ArrayInput& array) {
   NDLFS_TRY(const ArrayInput full, InOrder(array, pyramid.axes));
   pyramid.levels.push_back(
       {.array = InUsualFloats(full), .factors = std::vector<double>(array.shape.size(), 1)});
-  NDLFS_TRY(const std::vector<ArrayInput> stored, FindStoredLevels(array, pyramid.axes));
+  NDLFS_TRY(const std::vector<ArrayInput> stored, LoadLevels(array, pyramid.axes));
   if (!stored.empty()) {
     pyramid.method = Method::kStored;
     for (const ArrayInput& one : stored) {

@@ -2,7 +2,6 @@
 #include "fs/view/place/smaller_level.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "backends/base/json.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/place/ome_image.h"
+#include "fs/view/place/ome_levels.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -22,13 +22,6 @@ using model::Result;
 
 constexpr size_t kMostListed = 64;
 
-// Levels by their paths below a group, the largest first.
-struct LevelList {
-  std::shared_ptr<const GroupInput> group;
-  std::vector<std::string> paths;
-  std::optional<size_t> z;  // a dimension in which levels may be smaller, beside x and y
-};
-
 // The dimension of an image that its axes call that of the third direction of space.
 std::optional<size_t> DepthOf(const Json& image, size_t rank) {
   const std::vector<std::string> names = ReadOmeAxisNames(image, rank);
@@ -37,20 +30,13 @@ std::optional<size_t> DepthOf(const Json& image, size_t rank) {
   return static_cast<size_t>(found - names.begin());
 }
 
-// The levels after that of `array`; empty where it is none of an image.
-LevelList LevelsOfImage(const ArrayInput& array) {
-  const auto image = FindOmeImage(array.group->node());
-  LevelList list{array.group, {}, {}};
-  if (!image) return list;
-  list.z = DepthOf(*image, array.shape.size());
-  bool is_behind = false;
-  for (const Json& dataset : OmeMember(*image, "datasets")) {
-    if (list.paths.size() == kMostListed) break;
-    std::string path = OmeText(OmeMember(dataset, "path"));
-    if (is_behind) list.paths.push_back(path);
-    is_behind = is_behind || path == array.node->array().name;
+// That of an array: "z", or "z_2" where another array has a "z" of its own.
+std::optional<size_t> DepthOf(const ArrayInput& array) {
+  for (size_t d = 0; d < array.shape.size(); ++d) {
+    const std::string name = DimensionName(array, d);
+    if (name == "z" || name.starts_with("z_")) return d;
   }
-  return list;
+  return std::nullopt;
 }
 
 // The levels of a layout that are made of the one at `below`, or that a group around it is.
@@ -80,7 +66,7 @@ std::vector<std::string> LevelsOfLayout(const Json& layout, std::string_view bel
 }
 
 // The multiscales of GeoZarr stand in one of the groups around an array.
-LevelList LevelsOfGroups(const ArrayInput& array) {
+StoredLevels LevelsOfGroups(const ArrayInput& array) {
   constexpr int kMostGroups = 4;
   std::string below = array.node->array().name;
   auto group = array.group;
@@ -89,7 +75,7 @@ LevelList LevelsOfGroups(const ArrayInput& array) {
     if (!text.empty()) {
       const auto json = backends::ParseJson(text);
       if (!json) return {};
-      return {group, LevelsOfLayout(OmeMember(*json, "layout"), below), {}};
+      return {group, LevelsOfLayout(OmeMember(*json, "layout"), below), DepthOf(array)};
     }
     below = std::string(model::BaseName(group->path())) + '/' + below;
     group = group->Outer();
@@ -112,16 +98,28 @@ bool IsSmaller(const ArrayInput& level, const ArrayInput& full, const LevelNeed&
 
 }  // namespace
 
+StoredLevels FindStoredLevels(const ArrayInput& array) {
+  if (array.group == nullptr) return {};
+  auto image = FindOmeLevelsAfter(array);
+  if (!image) return LevelsOfGroups(array);
+  const auto described = FindOmeImage(image->image->node());
+  const auto z = described ? DepthOf(*described, array.shape.size()) : std::nullopt;
+  return {std::move(image->image), std::move(image->paths), z};
+}
+
+Result<std::optional<ArrayInput>> LoadStoredLevel(const StoredLevels& levels,
+                                                  const std::string& path) {
+  auto level = LoadOmeLevel(*levels.group, path);
+  if (level) return std::optional(*std::move(level));
+  if (level.error().is_transient()) return model::Propagate(std::move(level).error());
+  return std::nullopt;
+}
+
 Result<ArrayInput> FindSmallerLevel(const ArrayInput& array, const LevelNeed& need) {
-  if (array.group == nullptr) return array;
-  LevelList levels = LevelsOfImage(array);
-  if (levels.paths.empty()) levels = LevelsOfGroups(array);
+  const StoredLevels levels = FindStoredLevels(array);
   ArrayInput chosen = array;
   for (const std::string& path : levels.paths) {
-    auto level = LoadOmeLevel(*levels.group, path);
-    if (!level && level.error().is_transient()) {
-      return model::Propagate(std::move(level).error());
-    }
+    NDLFS_TRY(auto level, LoadStoredLevel(levels, path));
     if (!level || !IsSmaller(*level, chosen, need, levels.z)) break;
     if (level->shape[need.x] < need.columns && level->shape[need.y] < need.rows) break;
     chosen = *std::move(level);

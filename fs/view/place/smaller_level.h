@@ -1,17 +1,37 @@
 // SPDX-License-Identifier: MIT
 //
-// Smaller versions of an array that its store declares: levels of images of OME-Zarr and
-// Neuroglancer, and the layout of the multiscales of GeoZarr, which TIFF files with overviews
-// have here, too.
+// Smaller versions of an array that its store declares: levels of images of OME-Zarr, and the
+// layout of the multiscales of GeoZarr, which TIFF files with overviews and the scales of
+// Neuroglancer have here, too.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "fs/view/base/view_input.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
+
+// The levels after that of an array, the largest first. That they are there, and fit, is not
+// known yet.
+struct StoredLevels {
+  std::shared_ptr<const GroupInput> group;  // null if there are none
+  std::vector<std::string> paths;           // below the group; at most 64
+  std::optional<size_t> z;  // the dimension of an image that is the third direction of space
+};
+
+// Reads nothing but attributes of groups. `array` is whole.
+StoredLevels FindStoredLevels(const ArrayInput& array);
+
+// nullopt if there is no such array, or it has a defect. Every error is transient. Loads its
+// metadata.
+model::Result<std::optional<ArrayInput>> LoadStoredLevel(const StoredLevels& levels,
+                                                         const std::string& path);
 
 // The dimensions of a picture, and how many elements are enough for it.
 struct LevelNeed {
