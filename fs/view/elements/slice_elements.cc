@@ -133,6 +133,9 @@ Coordinates ElementStrides(const Coordinates& shape) {
 // of indices of that dimension then lies together.
 class TurnedOrder final : public cache::ChunkSpill::Order {
  public:
+  // Written at a time, or one index of the slowest dimension.
+  static constexpr uint64_t kMostBytes = uint64_t{1} << 20;
+
   // `slowest` is not 0.
   TurnedOrder(backends::ChunkGrid grid, uint64_t item, size_t slowest)
       : Order(slowest), grid_(std::move(grid)), item_(item) {}
@@ -152,7 +155,6 @@ class TurnedOrder final : public cache::ChunkSpill::Order {
 
   bool Write(uint64_t chunk, backends::ConstByteSpan elements,
              const WriteAt& write) const override {
-    constexpr uint64_t kMostBytes = uint64_t{1} << 20;
     const size_t rank = grid_.rank();
     Coordinates extents(rank);
     for (size_t d = rank; d-- > 0; chunk /= grid_.counts()[d]) {
@@ -224,7 +226,10 @@ class SliceElements final : public ElementSource {
           size_, std::max<uint64_t>(1, kWindowBytes / unit) * unit);
       const auto outer = std::span(reader_->spec().grid.max_chunk_shape()).first(axes_[0]);
       const bool turns = std::ranges::any_of(outer, [](uint64_t n) { return n > 1; });
-      if (turns && item_ <= sizeof(uint64_t)) {
+      // What is turned at a time is in memory beside the cache.
+      const uint64_t most =
+          reader_->max_chunk_bytes() / reader_->spec().grid.max_chunk_shape()[axes_[0]];
+      if (turns && item_ <= sizeof(uint64_t) && most <= TurnedOrder::kMostBytes) {
         order_ = std::make_shared<TurnedOrder>(reader_->spec().grid, item_, axes_[0]);
       }
     }
