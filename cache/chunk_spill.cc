@@ -23,9 +23,10 @@ constexpr size_t kSweepEvery = 16;
 ChunkSpill::ChunkSpill(SpillSpace& space, uint64_t chunk_bytes, LastByte last_byte)
     : space_(space), chunk_bytes_(chunk_bytes), last_byte_(std::move(last_byte)) {}
 
-void ChunkSpill::SetReader(const void* reader, uint64_t offset, uint64_t end) {
+void ChunkSpill::SetReader(const void* reader, uint64_t offset, uint64_t end,
+                           std::shared_ptr<const Order> order) {
   MutexLock lock(mutex_);
-  readers_[reader] = {offset, end};
+  readers_[reader] = {offset, end, std::move(order)};
 }
 
 void ChunkSpill::RemoveReader(const void* reader) {
@@ -52,19 +53,39 @@ bool ChunkSpill::IsNeeded(uint64_t chunk) const {
   });
 }
 
+std::shared_ptr<const ChunkSpill::Order> ChunkSpill::CommonOrder() const {
+  std::shared_ptr<const Order> common;
+  for (const auto& [reader, need] : readers_) {
+    if (need.order == nullptr) return nullptr;
+    if (common != nullptr && common->key() != need.order->key()) return nullptr;
+    common = need.order;
+  }
+  return common;
+}
+
 void ChunkSpill::Take(uint64_t chunk, const Bytes& bytes) {
   std::shared_ptr<SpillSpace::File> file;
+  std::shared_ptr<const Order> order;
   std::optional<uint64_t> slot;
   {
     MutexLock lock(mutex_);
     slot = TakeSlot();
     file = file_;
+    order = CommonOrder();
   }
-  const bool written = slot && bytes.size() <= chunk_bytes_ && file->Write(*slot, bytes.span());
+  const auto write = [&](uint64_t offset, backends::ConstByteSpan piece) {
+    return file->Write(*slot, offset, piece);
+  };
+  const bool written =
+      slot && bytes.size() <= chunk_bytes_ &&
+      (order ? order->Write(chunk, bytes.span(), write) : write(0, bytes.span()));
+  if (written) space_.CountWritten();
   if (!written) space_.CountRefused();
   MutexLock lock(mutex_);
   if (!slot || file != file_) return;  // the last reader has gone meanwhile
-  const bool added = written && slots_.try_emplace(chunk, Slot{*slot, ++writings_}).second;
+  const bool added =
+      written &&
+      slots_.try_emplace(chunk, Slot{*slot, ++writings_, order ? order->key() : 0}).second;
   if (!added) free_.push_back(*slot);
   count_ = slots_.size();
 }
@@ -104,13 +125,14 @@ bool ChunkSpill::Contains(uint64_t chunk) const {
 
 // The slot may be given to another chunk while it is read: then the writing
 // that was found is not the one that is there afterwards.
-bool ChunkSpill::Read(uint64_t chunk, const std::function<bool(const ReadAt&)>& read) const {
+bool ChunkSpill::Read(uint64_t chunk, const std::function<bool(const ReadAt&)>& read,
+                      size_t key) const {
   std::shared_ptr<SpillSpace::File> file;
   Slot slot;
   {
     MutexLock lock(mutex_);
     const auto found = slots_.find(chunk);
-    if (found == slots_.end()) return false;
+    if (found == slots_.end() || found->second.order != key) return false;
     slot = found->second;
     file = file_;
   }

@@ -26,6 +26,23 @@ namespace ndlfs::cache {
 // readers will need them again. Thread-safe.
 class ChunkSpill final : public ChunkCache::Overflow {
  public:
+  // An order of elements in which chunks lie on disk, for readers that cross all chunks of an
+  // array with each piece: what they need of a chunk lies together then. Thread-safe.
+  class Order {
+   public:
+    // Orders of the same key are equal. 0 is C order, and no object has it.
+    explicit Order(size_t key) : key_(key) {}
+    virtual ~Order() = default;
+    size_t key() const { return key_; }
+    // Calls `write` for all of the elements, in pieces. False if `write` returned it.
+    using WriteAt = std::function<bool(uint64_t offset, backends::ConstByteSpan)>;
+    virtual bool Write(uint64_t chunk, backends::ConstByteSpan elements,
+                       const WriteAt& write) const = 0;
+
+   private:
+    const size_t key_;
+  };
+
   // The offset of the last byte of a chunk in the element stream. Called under
   // the lock of the chunk cache: must be quick.
   using LastByte = std::function<uint64_t(uint64_t chunk)>;
@@ -36,8 +53,10 @@ class ChunkSpill final : public ChunkCache::Overflow {
 
   // Tells what a sequential reader will need: the chunks below `end` whose last
   // byte is at `offset` of the element stream or later. The address `reader`
-  // only identifies the reader.
-  void SetReader(const void* reader, uint64_t offset, uint64_t end) EXCLUDES(mutex_);
+  // only identifies the reader. As long as all readers are for one `order`, chunks are written
+  // in it, and else in C order (null).
+  void SetReader(const void* reader, uint64_t offset, uint64_t end,
+                 std::shared_ptr<const Order> order = nullptr) EXCLUDES(mutex_);
   // Forgets a reader. When the last one is gone, drops all chunks.
   void RemoveReader(const void* reader) EXCLUDES(mutex_);
 
@@ -49,25 +68,28 @@ class ChunkSpill final : public ChunkCache::Overflow {
   bool empty() const { return count_.load(std::memory_order_relaxed) == 0; }
 
   // Calls `read` with a function that reads from byte `offset` of the chunk.
-  // False if the chunk is not here, if `read` returns false, or if the chunk
-  // was dropped before `read` returned; the bytes that were read are then
-  // worthless.
+  // False if the chunk is not here in the order of `key`, if `read` returns
+  // false, or if the chunk was dropped before `read` returned; the bytes that
+  // were read are then worthless.
   using ReadAt = std::function<bool(uint64_t offset, backends::ByteSpan out)>;
-  bool Read(uint64_t chunk, const std::function<bool(const ReadAt&)>& read) const
-      EXCLUDES(mutex_);
+  bool Read(uint64_t chunk, const std::function<bool(const ReadAt&)>& read,
+            size_t key = 0) const EXCLUDES(mutex_);
 
  private:
   struct Need {
     uint64_t offset;
     uint64_t end;
+    std::shared_ptr<const Order> order;
   };
   struct Slot {
     uint64_t number;
     uint64_t writing;  // serial number of the write: shows that a slot was used again
+    size_t order;      // its key
   };
 
   bool IsNeeded(uint64_t chunk) const REQUIRES(mutex_);
   std::optional<uint64_t> TakeSlot() REQUIRES(mutex_);
+  std::shared_ptr<const Order> CommonOrder() const REQUIRES(mutex_);
   // Frees the slots of chunks that no reader needs any more.
   void Sweep() REQUIRES(mutex_);
 

@@ -114,11 +114,10 @@ bool SpillSpace::File::Grow() {
   return true;
 }
 
-bool SpillSpace::File::Write(uint64_t slot, backends::ConstByteSpan bytes) {
-  if (!Transfer(::pwrite, fd_, slot * slot_bytes_, bytes.data(), bytes.size())) {
+bool SpillSpace::File::Write(uint64_t slot, uint64_t offset, backends::ConstByteSpan bytes) {
+  if (!Transfer(::pwrite, fd_, slot * slot_bytes_ + offset, bytes.data(), bytes.size())) {
     return space_.Refuse(errno);
   }
-  ++space_.written_;
   return true;
 }
 

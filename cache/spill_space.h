@@ -41,7 +41,7 @@ class SpillSpace {
 
     // Makes the file one slot longer. False if there is no room for that.
     bool Grow();
-    bool Write(uint64_t slot, backends::ConstByteSpan bytes);
+    bool Write(uint64_t slot, uint64_t offset, backends::ConstByteSpan bytes);
     bool Read(uint64_t slot, uint64_t offset, backends::ByteSpan out) const;
 
    private:
@@ -60,6 +60,8 @@ class SpillSpace {
     uint64_t refused = 0;  // chunks that could not be written
   };
   Stats stats() const;
+  // Counts a chunk, all of which was written.
+  void CountWritten() { ++written_; }
   // Counts a chunk that could not be written, and reports the reason if it is
   // the directory. Call it without a lock, because it may write to the log.
   void CountRefused();

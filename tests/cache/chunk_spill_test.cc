@@ -27,11 +27,13 @@ std::string Directory() { return std::filesystem::temp_directory_path(); }
 Bytes Block(std::string_view text) { return Bytes::Copy(backends::AsBytes(text)); }
 
 // `size` bytes of a spilled chunk; empty if it is not there.
-std::string ReadBack(const ChunkSpill& spill, uint64_t chunk, uint64_t offset, size_t size) {
+std::string ReadBack(const ChunkSpill& spill, uint64_t chunk, uint64_t offset, size_t size,
+                     size_t key = 0) {
   std::string text(size, '?');
-  const bool there = spill.Read(chunk, [&](const ChunkSpill::ReadAt& read) {
+  const auto copy = [&](const ChunkSpill::ReadAt& read) {
     return read(offset, std::as_writable_bytes(std::span(text)));
-  });
+  };
+  const bool there = spill.Read(chunk, copy, key);
   return there ? text : "";
 }
 
@@ -124,6 +126,37 @@ TEST_F(ChunkSpillTest, WritesNothingWhereItCannot) {
   spill_->SetReader(this, 0, 100);
   spill_->Take(1, Block("abc"));
   EXPECT_FALSE(spill_->Contains(1));
+}
+
+// Writes the bytes of a chunk backwards, one at a time.
+class Backwards final : public ChunkSpill::Order {
+ public:
+  explicit Backwards(size_t key) : Order(key) {}
+  bool Write(uint64_t, backends::ConstByteSpan elements, const WriteAt& write) const override {
+    for (size_t i = 0; i < elements.size(); ++i) {
+      if (!write(elements.size() - 1 - i, elements.subspan(i, 1))) return false;
+    }
+    return true;
+  }
+};
+
+TEST_F(ChunkSpillTest, WritesInTheOrderThatAllReadersWant) {
+  const auto order = std::make_shared<const Backwards>(2);
+  const int other = 0;
+  spill_->SetReader(this, 0, 5, order);
+  spill_->SetReader(&other, 0, 5, std::make_shared<const Backwards>(2));
+  spill_->Take(1, Block("abc"));
+  EXPECT_EQ(ReadBack(*spill_, 1, 0, 3, 2), "cba");
+  EXPECT_EQ(ReadBack(*spill_, 1, 0, 3), "") << "it is there in another order";
+  EXPECT_EQ(ReadBack(*spill_, 1, 0, 3, 1), "");
+  spill_->SetReader(&other, 0, 5, std::make_shared<const Backwards>(1));
+  spill_->Take(2, Block("def"));
+  EXPECT_EQ(ReadBack(*spill_, 2, 0, 3), "def") << "one wants another order";
+  spill_->SetReader(&other, 0, 5);
+  spill_->Take(3, Block("ghi"));
+  EXPECT_EQ(ReadBack(*spill_, 3, 0, 3), "ghi") << "one wants C order";
+  EXPECT_EQ(ReadBack(*spill_, 1, 0, 3, 2), "cba");
+  EXPECT_EQ(space_->stats().written, 3u);
 }
 
 TEST_F(ChunkSpillTest, AChunkThatGoesWhileItIsReadIsNotBelieved) {

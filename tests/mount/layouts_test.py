@@ -198,6 +198,26 @@ class AcrossTheGrainTest(harness.SourceTestCase):
                 with self.assertRaises(OSError, msg=name):
                     os.getxattr(mounted.join("a.zarr/many", name), "user.ndl.cost")
 
+    def test_chunks_on_disk_lie_in_the_order_of_the_file(self):
+        """The file is made in several windows, all but the first of which come from there."""
+        shape = (23, 160, 1100)
+        data = np.random.default_rng(8).integers(1, 9, shape).astype("f8")
+        group = zarr.open_group(self.path("a.zarr"), mode="w")
+        group.create_dataset("t", data=data, chunks=(5, 70, 130)).attrs["_ARRAY_DIMENSIONS"] = list("tyx")
+        for name, expected in (("data[order=F].npy", data), ("data[axes:x,t,y].npy", data.transpose(2, 0, 1)),
+                               ("data[axes:y,x,t].npy", data.transpose(1, 2, 0)),
+                               ("data[::-1,3:159,::-2,axes:x,y,t].npy", data[::-1, 3:159, ::-2].transpose(2, 1, 0))):
+            with self.subTest(name):
+                mounted = self.mount(self.source, "--cache-size", "2MiB", "--cache-dir", self.path())
+                np.testing.assert_array_equal(np.load(mounted.join("a.zarr/t", name)), expected)
+                chunks = 5 * 3 * 9
+                self.assertLessEqual(self.decoded(mounted), 2 * chunks)
+                # A reader in C order meanwhile does not take them for its own.
+                with open(mounted.join("a.zarr/t", name), "rb") as file:
+                    file.seek(expected.nbytes // 2)
+                    file.read(1 << 20)
+                    np.testing.assert_array_equal(np.load(mounted.join("a.zarr/t/data.npy")), data)
+
 
 if __name__ == "__main__":
     harness.main()

@@ -14,16 +14,19 @@ namespace ndlfs::fs {
 
 // Tells what a reader of parts of an array will need: all chunks with one of the indices `low`
 // to `high` of the first dimension, both inclusive. The cache then keeps on disk those that it
-// evicts. The address `who` identifies the reader, which calls ForgetNeed() at its end.
+// evicts, in `order`. The address `who` identifies the reader, which calls ForgetNeed() at its
+// end.
 inline void TellNeed(const cache::ArrayReader& reader, const void* who, uint64_t low,
-                     uint64_t high) {
+                     uint64_t high,
+                     std::shared_ptr<const cache::ChunkSpill::Order> order = nullptr) {
   cache::ChunkSpill* const spill = reader.spill();
   if (spill == nullptr || reader.element_count() == 0) return;
   const backends::ChunkGrid& grid = reader.spec().grid;
   const uint64_t step = grid.rank() == 0 ? 0 : reader.byte_size() / grid.array_shape()[0];
   uint64_t inner = 1;
   for (size_t d = 1; d < grid.rank(); ++d) inner *= grid.counts()[d];
-  spill->SetReader(who, low * step, grid.rank() == 0 ? 1 : (grid.ChunkOf(0, high) + 1) * inner);
+  spill->SetReader(who, low * step, grid.rank() == 0 ? 1 : (grid.ChunkOf(0, high) + 1) * inner,
+                   std::move(order));
 }
 
 inline void ForgetNeed(const cache::ArrayReader& reader, const void* who) {

@@ -129,6 +129,62 @@ Coordinates ElementStrides(const Coordinates& shape) {
   return strides;
 }
 
+// Elements of chunks with one dimension as the slowest, and the others in their order. A range
+// of indices of that dimension then lies together.
+class TurnedOrder final : public cache::ChunkSpill::Order {
+ public:
+  // Written at a time, or one index of the slowest dimension.
+  static constexpr uint64_t kMostBytes = uint64_t{1} << 20;
+
+  // `slowest` is not 0.
+  TurnedOrder(backends::ChunkGrid grid, uint64_t item, size_t slowest)
+      : Order(slowest), grid_(std::move(grid)), item_(item) {}
+
+  // The distances in bytes from one element to the next of a chunk of these extents.
+  std::vector<int64_t> Strides(const Coordinates& extents) const {
+    std::vector<int64_t> strides(extents.size());
+    uint64_t stride = item_;
+    for (size_t d = extents.size(); d-- > 0;) {
+      if (d == key()) continue;
+      strides[d] = static_cast<int64_t>(stride);
+      stride *= extents[d];
+    }
+    strides[key()] = static_cast<int64_t>(stride);
+    return strides;
+  }
+
+  bool Write(uint64_t chunk, backends::ConstByteSpan elements,
+             const WriteAt& write) const override {
+    const size_t rank = grid_.rank();
+    Coordinates extents(rank);
+    for (size_t d = rank; d-- > 0; chunk /= grid_.counts()[d]) {
+      extents[d] = grid_.Extent(d, chunk % grid_.counts()[d]);
+    }
+    const std::vector<int64_t> strides = Strides(extents);
+    const auto step = static_cast<uint64_t>(strides[key()]);
+    if (elements.size() != step * extents[key()]) return false;
+    const uint64_t most = std::max<uint64_t>(1, kMostBytes / step);
+    std::vector<CopyAxis> axes(rank);
+    auto from = static_cast<int64_t>(item_);
+    for (size_t d = rank; d-- > 0; from *= static_cast<int64_t>(extents[d])) {
+      axes[d] = {extents[d], from, strides[d]};
+    }
+    Bytes bytes(std::min(most, extents[key()]) * step);
+    for (uint64_t i = 0; i < extents[key()]; i += most) {
+      axes[key()].count = std::min(most, extents[key()] - i);
+      const uint64_t size = axes[key()].count * step;
+      TurnBox(elements.data() + i * static_cast<uint64_t>(axes[key()].from), bytes.data(), axes,
+              item_);
+      if (!write(i * step, backends::ConstByteSpan(bytes.data(), size))) return false;
+    }
+    return true;
+  }
+
+ private:
+  const backends::ChunkGrid grid_;
+  const uint64_t item_;
+};
+
 // Indices of a part along one dimension that lie in one chunk.
 struct ChunkRun {
   uint64_t chunk;
@@ -168,6 +224,14 @@ class SliceElements final : public ElementSource {
       const uint64_t unit = step <= kWindowBytes ? step : item_;
       window_ = std::make_shared<ElementWindow>(
           size_, std::max<uint64_t>(1, kWindowBytes / unit) * unit);
+      const auto outer = std::span(reader_->spec().grid.max_chunk_shape()).first(axes_[0]);
+      const bool turns = std::ranges::any_of(outer, [](uint64_t n) { return n > 1; });
+      // What is turned at a time is in memory beside the cache.
+      const uint64_t most =
+          reader_->max_chunk_bytes() / reader_->spec().grid.max_chunk_shape()[axes_[0]];
+      if (turns && item_ <= sizeof(uint64_t) && most <= TurnedOrder::kMostBytes) {
+        order_ = std::make_shared<TurnedOrder>(reader_->spec().grid, item_, axes_[0]);
+      }
     }
   }
 
@@ -225,7 +289,7 @@ class SliceElements final : public ElementSource {
     const IndexRange& slowest = selection_[0];
     const uint64_t first = axes_[0] == 0 ? offset / (size_ / slowest.count) : 0;
     const auto [low, high] = std::minmax({slowest.At(first), slowest.At(slowest.count - 1)});
-    fs::TellNeed(*reader_, tracker, low, high);
+    fs::TellNeed(*reader_, tracker, low, high, order_);
   }
   const std::shared_ptr<const ArrayReader>& reader() const { return reader_; }
 
@@ -370,16 +434,14 @@ class SliceElements final : public ElementSource {
     std::vector<CopyAxis> axes(runs.size());
     uint64_t from = 0;
     uint64_t stride = item_;
-    uint64_t linear = 0;
-    for (size_t d = 0; d < runs.size(); ++d) {
-      linear = linear * spec.grid.counts()[d] + runs[d].chunk;
-    }
+    const uint64_t linear = NumberOf(runs);
     for (size_t d = runs.size(); d-- > 0;) {
       from += (selection_[d].At(runs[d].begin) - spec.grid.Begin(d, runs[d].chunk)) * stride;
       axes[d] = {runs[d].count, selection_[d].step * static_cast<int64_t>(stride),
                  out_strides[d]};
       stride *= spec.grid.Extent(d, runs[d].chunk);
     }
+    if (CopyFromTurned(runs, out_strides, to)) return {};
     if (CopyFromSpill(linear, from, axes, to)) return {};
     NDLFS_TRY(const auto chunk, reader_->Load(linear));
     if (!chunk->empty()) {
@@ -393,17 +455,48 @@ class SliceElements final : public ElementSource {
     return {};
   }
 
+  uint64_t NumberOf(const std::vector<ChunkRun>& runs) const {
+    uint64_t number = 0;
+    for (size_t d = 0; d < runs.size(); ++d) {
+      number = number * reader_->spec().grid.counts()[d] + runs[d].chunk;
+    }
+    return number;
+  }
+
+  // From a chunk on disk that was written in the order of this part.
+  bool CopyFromTurned(const std::vector<ChunkRun>& runs,
+                      const std::vector<int64_t>& out_strides, std::byte* to) const {
+    const cache::ChunkSpill* const spill = reader_->spill();
+    if (order_ == nullptr || spill == nullptr || spill->empty()) return false;
+    const backends::ChunkGrid& grid = reader_->spec().grid;
+    Coordinates extents;
+    for (size_t d = 0; d < runs.size(); ++d) extents.push_back(grid.Extent(d, runs[d].chunk));
+    const std::vector<int64_t> strides = order_->Strides(extents);
+    int64_t from = 0;
+    std::vector<CopyAxis> axes(runs.size());
+    for (size_t d = 0; d < runs.size(); ++d) {
+      from +=
+          static_cast<int64_t>(selection_[d].At(runs[d].begin) - grid.Begin(d, runs[d].chunk)) *
+          strides[d];
+      axes[d] = {runs[d].count, selection_[d].step * strides[d], out_strides[d]};
+    }
+    const auto slowest = axes.begin() + static_cast<std::ptrdiff_t>(order_->key());
+    std::rotate(axes.begin(), slowest, slowest + 1);
+    return CopyFromSpill(NumberOf(runs), static_cast<uint64_t>(from), axes, to, order_->key());
+  }
+
   bool CopyFromSpill(uint64_t chunk, uint64_t from, std::span<const CopyAxis> axes,
-                     std::byte* to) const {
+                     std::byte* to, size_t key = 0) const {
     const cache::ChunkSpill* const spill = reader_->spill();
     if (spill == nullptr || spill->empty()) return false;
-    return spill->Read(chunk, [&](const cache::ChunkSpill::ReadAt& read_at) {
+    const auto copy = [&](const cache::ChunkSpill::ReadAt& read_at) {
       const auto read = [&](uint64_t offset, ByteSpan out) -> Result<void> {
         if (read_at(offset, out)) return {};
         return model::NotFound("not on disk");
       };
       return CopyPieces(read, static_cast<int64_t>(from), axes, to).has_value();
-    });
+    };
+    return spill->Read(chunk, copy, key);
   }
 
   // Where nothing is decoded, the elements are read where they are: in one piece where they lie
@@ -483,9 +576,10 @@ class SliceElements final : public ElementSource {
   const uint64_t item_;
   const uint64_t size_;
   const bool decodes_;
-  Coordinates shape_;                      // of the part, in its order, with what is dropped
-  std::vector<int64_t> strides_;           // of the array, in bytes
-  std::shared_ptr<ElementWindow> window_;  // null: elements are copied as they are read
+  Coordinates shape_;                         // of the part, in its order, with what is dropped
+  std::vector<int64_t> strides_;              // of the array, in bytes
+  std::shared_ptr<ElementWindow> window_;     // null: elements are copied as they are read
+  std::shared_ptr<const TurnedOrder> order_;  // of chunks on disk; null: C order
 };
 
 // Has the chunks decoded that a reader who goes forward comes to next, and only these: between
