@@ -170,7 +170,7 @@ bool ForbidOtherCalls(bool) { return false; }
 
 bool RefusesSystemCalls() { return NDLFS_WITH_SECCOMP && !model::kIsSanitized; }
 
-bool EnterSandbox(const Readable& readable) {
+Confinement EnterSandbox(const Readable& readable) {
   SetLimit(RLIMIT_CORE, 0);
   // If it cannot give them up, it has those of its parent.
   (void)DropCapabilities(0, 0).has_value();
@@ -178,7 +178,7 @@ bool EnterSandbox(const Readable& readable) {
   const bool forbids_files = ForbidFiles(readable);
   const bool reads_files = !readable.paths.empty();
   const bool forbids_calls = RefusesSystemCalls() && ForbidOtherCalls(reads_files);
-  return forbids_files || (forbids_calls && !reads_files);
+  return {forbids_files || (forbids_calls && !reads_files), forbids_calls};
 }
 
 }  // namespace ndlfs::backends::helper

@@ -24,10 +24,15 @@ struct Readable {
 // only, and, if there are `readable` files, read what is open: so the process of HDF4 keeps the
 // descriptor of its one file.
 //
-// Returns whether all files but `readable` are out of reach. They are not if the kernel has no
-// Landlock, and the process may still open files by system calls: because it needs these, or
-// because this build refuses none.
-bool EnterSandbox(const Readable& readable = {});
+// Says what is out of reach now.
+struct Confinement {
+  // All files but `readable`. They are in reach if the kernel has no Landlock, and the process
+  // may still open files by system calls: because it needs these, or because this build refuses
+  // none.
+  bool is_of_files = false;
+  bool is_of_calls = false;  // system calls that are not listed
+};
+Confinement EnterSandbox(const Readable& readable = {});
 
 // Whether this build refuses system calls. Builds with sanitizers do not, because sanitizers
 // make calls of their own.

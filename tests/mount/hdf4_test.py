@@ -129,6 +129,31 @@ class Hdf4Test(harness.SourceTestCase):
             np.testing.assert_array_equal(np.load(mounted.join("images.hdf", "colours", "data.npy")),
                                           counted((3, 4, 3), "<u2"))
 
+    def test_image_of_jpeg_is_what_the_library_decodes(self):
+        shape = (16, 24, 3)
+        ramp = np.add.outer(np.add.outer(np.arange(16) * 8, np.arange(24) * 4), np.arange(3) * 10).astype("u1")
+        path = self.path("jpeg.hdf")
+        with hdf4_writer.File(path):
+            pass
+        with hdf4_writer.Groups(path) as groups:
+            groups.image("photo", np.ascontiguousarray(ramp), compress="jpeg")
+        with hdf4_writer.Groups(path) as groups:
+            expected = groups.read_image(0, shape)
+        with harness.Mount(self.source) as mounted:
+            np.testing.assert_array_equal(np.load(mounted.join("jpeg.hdf", "photo", "data.npy")), expected)
+
+    def test_coding_that_the_library_lacks_is_named(self):
+        content = bytearray(self.golden("chunks.hdf"))
+        # The header of an element of 140 bytes that is compressed as a whole: deflate becomes szip.
+        head = content.index(b"\0\3\0\0\0\0\0\x8c")
+        self.assertEqual(content[head + 12:head + 14], b"\0\4")
+        content[head + 13] = hdf4_writer.SZIP
+        self.put("szip.hdf", bytes(content))
+        with harness.Mount(self.source) as mounted:
+            with self.assertRaises(OSError):
+                harness.read(mounted.join("szip.hdf", "whole_deflate", "data.raw"))
+            self.assertIn("szip", harness.read(mounted.join("szip.hdf", "whole_deflate", "error.txt")).decode())
+
 
 if __name__ == "__main__":
     harness.main()

@@ -15,9 +15,9 @@ import numpy as np
 CREATE, WRITE, READ = 4, 2, 1
 TYPES = {"|S1": 4, "<f4": 5, "<f8": 6, "|i1": 20, "|u1": 21, "<i2": 22, "<u2": 23, "<i4": 24, "<u4": 25}
 LITTLE = 0x4000
-RLE, NBIT, SKPHUFF, DEFLATE, SZIP = 1, 2, 3, 4, 5
+RLE, NBIT, SKPHUFF, DEFLATE, SZIP, JPEG = 1, 2, 3, 4, 5, 7
 CHUNKED, COMPRESSED, PACKED = 1, 3, 5
-GROUP, DATA_GROUP = 1965, 720
+GROUP, DATA_GROUP, RASTER_IMAGE = 1965, 720, 302
 
 try:
     DF = ctypes.CDLL("libdfalt.so.0", mode=ctypes.RTLD_GLOBAL)
@@ -186,20 +186,39 @@ class Groups:
         check(DF.VSdetach(table))
 
     def image(self, name, array, attributes=None, compress=False, write=True):
-        """`array`: rows, columns, components."""
+        """`array`: rows, columns, components. `compress`: False, True or "jpeg"."""
         images = check(DF.GRstart(self.file))
         rows, columns, components = array.shape
         image = check(DF.GRcreate(images, name.encode(), components, type_of(array), 0, numbers(columns, rows)))
         if compress:
             info = CodingInfo()
-            info.words[0] = 6
-            check(DF.GRsetcompress(image, DEFLATE, ctypes.byref(info)))
+            info.words[0], info.words[1] = (80, 1) if compress == "jpeg" else (6, 0)  # quality, baseline; level
+            check(DF.GRsetcompress(image, JPEG if compress == "jpeg" else DEFLATE, ctypes.byref(info)))
         if write:
             check(DF.GRwriteimage(image, numbers(0, 0), None, numbers(columns, rows), array.tobytes()))
         for key, value in (attributes or {}).items():
             set_attribute(image, key, value, DF.GRsetattr)
         check(DF.GRendaccess(image))
         check(DF.GRend(images))
+
+
+    def read_image(self, index, shape):
+        """The bytes that the library decodes, with the components of a pixel together."""
+        images = check(DF.GRstart(self.file))
+        image = check(DF.GRselect(images, index))
+        pixels = np.zeros(shape, "|u1")
+        check(DF.GRreqimageil(image, 0))
+        check(DF.GRreadimage(image, numbers(0, 0), None, numbers(shape[1], shape[0]), pixels.ctypes.data_as(ctypes.c_void_p)))
+        check(DF.GRendaccess(image))
+        check(DF.GRend(images))
+        return pixels
+
+    def link_image(self, size):
+        """Puts the one image of so many bytes into linked blocks."""
+        reference = next(number for number in range(1, 100) if DF.Hlength(self.file, RASTER_IMAGE, number) == size)
+        access = check(DF.Hstartaccess(self.file, RASTER_IMAGE, reference, 2))
+        check(DF.HLconvert(access, 4, 2))
+        check(DF.Hendaccess(access))
 
 
 def struct_metadata(grid, columns, rows, upper_left, lower_right, projection, parameters=(), more=()):
@@ -322,10 +341,24 @@ def write_unwritten(path):
         file.dataset("deflated_chunks", grid, chunk=(2, 3), coding=DEFLATE, write=False, attributes=fill)
     with Groups(path) as groups:
         groups.image("image", counted((3, 4, 1), "|u1"), write=False)
+        groups.image("filled", counted((3, 4, 1), "|u1"), {"FillValue": np.array([7], "|u1")}, write=False)
+        groups.image("deflated_image", counted((3, 4, 2), "<i2"), {"FillValue": np.array([7, 7], "<i2")}, compress=True,
+                     write=False)
+        groups.image("several", counted((3, 4, 2), "|u1"), {"FillValue": np.array([7, 8], "|u1")}, compress=True, write=False)
+
+
+def write_linked(path):
+    """An image in linked blocks."""
+    with File(path):
+        pass
+    with Groups(path) as groups:
+        groups.image("linked", counted((3, 4, 1), "|u1"))
+        groups.link_image(12)
 
 
 GOLDENS = {"types.hdf": write_types, "chunks.hdf": write_chunks, "grid.hdf": write_grid, "images.hdf": write_images,
-           "rewritten.hdf": write_rewritten, "unwritten.hdf": write_unwritten}
+           "rewritten.hdf": write_rewritten, "unwritten.hdf": write_unwritten,
+           "linked.hdf": write_linked}
 
 if __name__ == "__main__":
     for golden, write in GOLDENS.items():

@@ -125,6 +125,38 @@ class TiffTest(harness.SourceTestCase):
                           for level in range(1, 4)]
                 self.assertEqual(levels, [2048, 1024, 512])
 
+    def test_other_programs_read_the_system_from_netcdf(self):
+        systems = {
+            "albers": "+proj=aea +lat_1=29.5 +lat_2=45.5 +lat_0=23 +lon_0=-96 +datum=NAD83",
+            "conic": "+proj=lcc +lat_1=49 +lat_2=44 +lat_0=46.5 +lon_0=3 +x_0=700000 +y_0=6600000 +ellps=GRS80",
+            "conic1": "+proj=lcc +lat_1=40 +lat_0=40 +lon_0=10 +k_0=1 +datum=WGS84",
+            "equal": "+proj=laea +lat_0=52 +lon_0=10 +x_0=4321000 +y_0=3210000 +ellps=GRS80",
+            "mercator": "+proj=merc +lat_ts=30 +lon_0=20 +datum=WGS84",
+            "polar": "+proj=stere +lat_0=90 +lat_ts=70 +lon_0=-45 +datum=WGS84",
+            "south": "+proj=stere +lat_0=-90 +lat_ts=-71 +lon_0=0 +datum=WGS84",
+            "transverse": "+proj=tmerc +lat_0=10 +lon_0=21 +k=0.99 +x_0=1000 +y_0=-2000 +datum=WGS84",
+            "etrs": 25832, "nad": 26917,
+        }
+        known = {}
+        for name, system in systems.items():
+            known[name] = osr.SpatialReference()
+            known[name].ImportFromEPSG(system) if isinstance(system, int) else known[name].ImportFromProj4(system + " +units=m")
+            dataset = self.create(name + ".tif", SCENE[None])
+            dataset.SetSpatialRef(known[name])
+            dataset = None
+        with harness.Mount(self.source) as mounted:
+            for name, system in known.items():
+                with self.subTest(name):
+                    found = gdal.Open("NETCDF:" + mounted.join(name + ".tif", "data.nc") + ":image").GetSpatialRef()
+                    self.assertIsNotNone(found)
+                    here = []
+                    for each in system, found:
+                        degrees = each.CloneGeogCS()
+                        for one in each, degrees:
+                            one.SetAxisMappingStrategy(osr.OAMS_TRADITIONAL_GIS_ORDER)
+                        here.append(osr.CoordinateTransformation(each, degrees).TransformPoint(500000, 200000)[:2])
+                    np.testing.assert_allclose(here[0], here[1], atol=1e-7)
+
     def test_pages_of_microscopes(self):
         stack = np.arange(2 * 3 * 8 * 9, dtype=">u2").reshape(2, 3, 8, 9)
         tifffile.imwrite(os.path.join(self.source, "stack.tif"), stack, imagej=True, metadata={"axes": "TCYX"})

@@ -54,6 +54,21 @@ model::Result<Sizes> CheckHeader(ConstByteSpan head, uint64_t available) {
 // Decodes `container` into the beginning of `decoded`, to exactly `size` bytes.
 model::Result<void> DecodeContainer(ConstByteSpan container, size_t size, ByteSpan decoded) {
   if (DecodeBloscBlocks(container, decoded.first(size))) return {};
+  // Other writers, and old versions of the library, take any size of blocks.
+  constexpr uint32_t kMostOfBlock = BLOSC_MAX_BLOCKSIZE;
+  const auto block = LoadLittle<uint32_t>(container.data() + kBlockSizeOffset);
+  if (block > kMostOfBlock && block <= size) {
+    constexpr int kUnknownFlag = 0x08;
+    const int flags = std::to_integer<int>(container[kFlagsOffset]);
+    const bool is_stored = (flags & (BLOSC_MEMCPYED | kUnknownFlag)) == BLOSC_MEMCPYED &&
+                           container.size() == kBloscHeaderSize + size;
+    if (!is_stored) {
+      return model::Limit("blocks of {} bytes: c-blosc decodes those of at most {}", block,
+                          kMostOfBlock);
+    }
+    std::memcpy(decoded.data(), container.data() + kBloscHeaderSize, size);
+    return {};
+  }
   // One thread, because ndlfs decodes chunks in parallel, not their parts.
   const int produced =
       blosc_decompress_ctx(container.data(), decoded.data(), decoded.size(), 1);

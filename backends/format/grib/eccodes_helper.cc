@@ -98,7 +98,7 @@ size_t LengthOfFirst(std::string_view messages) {
 
 std::string Answer(const std::optional<Eccodes>& library, std::string_view messages) {
   if (!library) return {static_cast<char>(NamesAnswer::kNoLibrary)};
-  if (!helper::EnterSandbox({library->Folders()})) {
+  if (!helper::EnterSandbox({library->Folders()}).is_of_files) {
     return {static_cast<char>(NamesAnswer::kNoSandbox)};
   }
   std::string answer = {static_cast<char>(NamesAnswer::kNames)};

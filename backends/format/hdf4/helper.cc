@@ -139,8 +139,8 @@ Result<std::string_view> Payload(std::string_view answer) {
           "HDF4 needs the library libhdf4, which is not installed (Debian: libhdf4-0-alt)");
     case Answer::kNoSandbox:
       return model::Unsupported(
-          "HDF4 needs a kernel with Landlock (Linux 5.13): without it, libhdf4 could not be "
-          "kept from other files");
+          "HDF4 needs a kernel with Landlock (Linux 5.13) and seccomp, and a build with "
+          "libseccomp: without them, libhdf4 could not be kept from other files and programs");
   }
   return BreaksTheRules();
 }

@@ -36,6 +36,7 @@ constexpr const char* kUnknownCoding = "libhdf4 does not know how its elements a
 constexpr const char* kUnknownPlace =
     "libhdf4 cannot tell where its elements are; they may be in another file";
 
+constexpr uint64_t kMostPixelBytes = uint64_t{1} << 20;
 constexpr uint64_t kMostAttributeBytes = uint64_t{16} << 20;
 constexpr uint64_t kMostChunks = uint64_t{1} << 22;
 constexpr size_t kMostGroups = 100'000;
@@ -189,7 +190,8 @@ class Describer {
     }
     if (!is_found && array.problem.empty()) array.problem = kUnknownPlace;
     const bool is_one = array.chunk.empty() && !array.chunks.empty();
-    if (data && is_one && array.coding == ArrayInfo::Coding::kNone && !HasItsBlocks(*data)) {
+    if (data && is_one && array.coding == ArrayInfo::Coding::kNone &&
+        !HasItsBlocks({kData, *data})) {
       array.problem = "a block of its elements is missing";
     }
     if (array.problem.empty()) FindFill(set, array);
@@ -314,14 +316,16 @@ class Describer {
     return element;
   }
 
-  // Whether all blocks are there of a data set in linked blocks. For one that is not, libhdf4
+  // Whether all blocks are there of an element in linked blocks. For one that is not, libhdf4
   // tells the place of any other. Tables list the blocks; each begins with the reference of the
   // next table. The header has the length of all, and ends with the reference of the first one.
-  bool HasItsBlocks(uint16_t data) const {
+  bool HasItsBlocks(const Member& element) const {
     constexpr uint16_t kLinked = 1, kLinkTable = 20;
     uint16_t tag = 0, reference = 0;
     int32_t offset = 0, bytes = 0;
-    if (lib_.Hfind(file_, kData, data, &tag, &reference, &offset, &bytes, kForward) < 0 ||
+    if (lib_.Hfind(file_, static_cast<uint16_t>(element.tag),
+                   static_cast<uint16_t>(element.reference), &tag, &reference, &offset, &bytes,
+                   kForward) < 0 ||
         (tag & kSpecial) == 0) {
       return true;
     }
@@ -552,20 +556,54 @@ class Describer {
                               0, array);
     if (!is_plain) {
       array.problem = "a raster image in chunks, or with separate components";
-    } else if (!has_coding || array.chunks.empty()) {
-      const auto stored = LookAtImage(image);
-      const bool may_be_special = !stored || *stored == Stored::kSpecial;
-      if (!has_coding && may_be_special) {
-        array.problem = kUnknownCoding;
-      } else if (array.chunks.empty() && stored != Stored::kNothing) {
-        array.problem = kUnknownPlace;
-      }
+    } else {
+      CheckImage(image, has_coding, array);
     }
     info_.arrays.push_back(std::move(array));
   }
 
-  // What is stored of an image; nullopt if the file does not say which element it has.
-  std::optional<Stored> LookAtImage(int32_t image) {
+  void CheckImage(int32_t image, bool has_coding, ArrayInfo& array) {
+    const auto [is_listed, element] = ElementOfImage(image);
+    const Stored stored = element ? LookAt(*element) : Stored::kNothing;
+    const bool may_be_special = !is_listed || stored == Stored::kSpecial;
+    if (!has_coding && may_be_special) {
+      array.problem = kUnknownCoding;
+    } else if (stored == Stored::kSpecial && array.coding == ArrayInfo::Coding::kNone &&
+               !HasItsBlocks(*element)) {
+      array.problem = "a block of its elements is missing";
+    } else if (array.chunks.empty()) {
+      // Nothing was written of it if the library says so.
+      FindFillOfImage(image, array);
+      const bool is_known = is_listed && (stored == Stored::kNothing || !array.fill.empty());
+      if (!is_known && array.problem.empty()) array.problem = kUnknownPlace;
+    }
+  }
+
+  // The library itself is asked for a pixel of an image of which nothing is stored.
+  void FindFillOfImage(int32_t image, ArrayInfo& array) {
+    const auto type = TypeOf(array.number_type);
+    if (!type || array.shape[0] == 0 || array.shape[1] == 0) return;
+    const uint64_t components = array.shape.size() == 3 ? array.shape[2] : 1;
+    const auto bytes = CheckedMultiply(components, type->size());
+    if (components == 0 || !bytes || *bytes > kMostPixelBytes) return;
+    std::string pixel(*bytes, '\0');
+    int32_t start[] = {0, 0}, count[] = {1, 1};
+    if (lib_.GRreqimageil(image, kPixelInterlace) < 0 ||
+        lib_.GRreadimage(image, start, nullptr, count, pixel.data()) < 0) {
+      return;
+    }
+    array.fill = pixel.substr(0, type->size());
+    for (size_t at = 0; at < pixel.size(); at += type->size()) {
+      if (pixel.compare(at, type->size(), array.fill) == 0) continue;
+      array.problem = "nothing is stored of it, and its fill values differ by component";
+    }
+  }
+
+  struct ImageElement {
+    bool is_listed = false;              // the file says which element an image has
+    std::optional<Member> element = {};  // if there is one
+  };
+  ImageElement ElementOfImage(int32_t image) {
     const uint16_t reference = lib_.GRidtoref(image);
     std::vector<Member> members = MembersOfElement(kImageGroup, reference);
     const int32_t group = lib_.Vattach(file_, reference, "r");
@@ -577,13 +615,12 @@ class Describer {
       }
       lib_.Vdetach(group);
     }
-    if (members.empty()) return std::nullopt;
+    if (members.empty()) return {};
     for (const Member& member : members) {
       const bool is_image = member.tag == kRasterImage || member.tag == kCompressedImage;
-      if (!is_image) continue;
-      if (const Stored stored = LookAt(member); stored != Stored::kNothing) return stored;
+      if (is_image && LookAt(member) != Stored::kNothing) return {true, member};
     }
-    return Stored::kNothing;
+    return {true, {}};
   }
 
   void DescribeGroups() {
@@ -718,8 +755,11 @@ Result<std::string> ReadSet(const Functions& lib, const std::string& path,
     return model::Corrupt("the data set is not what it was");
   }
   const int done = lib.SDreaddata(set, start.data(), nullptr, count.data(), elements.data());
+  int coding = kNone;
+  Union<int32_t> coding_info;
+  if (done < 0) lib.SDgetcompinfo(set, &coding, &coding_info);
   lib.SDendaccess(set);
-  if (done < 0) return model::Corrupt("libhdf4 cannot decode it");
+  if (done < 0) return model::Corrupt("libhdf4 cannot decode it ({})", NameOfCoding(coding));
   return elements;
 }
 
@@ -748,8 +788,11 @@ Result<std::string> ReadImage(const Functions& lib, const std::string& path,
                      static_cast<int32_t>(block.count[0])};
   const bool is_read = lib.GRreqimageil(image, kPixelInterlace) >= 0 &&
                        lib.GRreadimage(image, start, nullptr, count, elements.data()) >= 0;
+  int coding = kNone;
+  Union<int32_t> coding_info;
+  if (!is_read) lib.GRgetcompinfo(image, &coding, &coding_info);
   lib.GRendaccess(image);
-  if (!is_read) return model::Corrupt("libhdf4 cannot decode it");
+  if (!is_read) return model::Corrupt("libhdf4 cannot decode it ({})", NameOfCoding(coding));
   return elements;
 }
 

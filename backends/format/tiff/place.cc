@@ -18,9 +18,11 @@ using model::Result;
 constexpr uint16_t kModelType = 1024, kRasterType = 1025, kCitation = 1026,
                    kGeographicType = 2048, kSemiMajorAxis = 2057, kSemiMinorAxis = 2058,
                    kInvFlattening = 2059, kProjectedType = 3072, kProjCoordTrans = 3075,
-                   kLinearUnits = 3076, kNatOriginLong = 3080, kNatOriginLat = 3081,
-                   kFalseEasting = 3082, kFalseNorthing = 3083, kCenterLong = 3088,
-                   kCenterLat = 3089, kScaleAtNatOrigin = 3092;
+                   kLinearUnits = 3076, kStdParallel1 = 3078, kStdParallel2 = 3079,
+                   kNatOriginLong = 3080, kNatOriginLat = 3081, kFalseEasting = 3082,
+                   kFalseNorthing = 3083, kFalseOriginLong = 3084, kFalseOriginLat = 3085,
+                   kFalseOriginEasting = 3086, kFalseOriginNorthing = 3087, kCenterLong = 3088,
+                   kCenterLat = 3089, kScaleAtNatOrigin = 3092, kStraightPoleLong = 3095;
 constexpr uint16_t kUserDefined = 32767, kMetre = 9001, kPixelIsPoint = 2;
 constexpr uint64_t kMostNumbers = 65536;
 
@@ -116,6 +118,13 @@ class Attributes {
   void Real(const char* name, std::optional<double> value) {
     if (value) made_.push_back({name, model::Datatype::Float64(), {}, *value, {}});
   }
+  void Reals(const char* name, std::initializer_list<double> values) {
+    made_.push_back({name,
+                     model::Datatype::Float64(),
+                     {values.size()},
+                     model::Value::List(values.begin(), values.end()),
+                     {}});
+  }
   std::vector<model::Attribute> Take() && { return std::move(made_); }
 
  private:
@@ -129,61 +138,165 @@ std::optional<double> First(const Place& place, std::initializer_list<uint16_t> 
   return std::nullopt;
 }
 
+// The methods of projections of GeoKeys.
+enum Method : uint16_t {
+  kTransverseMercator = 1,
+  kMercator = 7,
+  kConformalConic2 = 8,
+  kConformalConic1 = 9,
+  kAzimuthalEqualArea = 10,
+  kAlbers = 11,
+  kPolarStereographic = 15,
+  kSinusoidal = 24,
+};
+
+// A pole is the origin, and either a parallel has its true scale, or the pole has a factor.
+void AddPolar(const Place& place, Attributes& attributes) {
+  constexpr double kPole = 90;
+  const double latitude = NumberOf(place, kNatOriginLat).value_or(kPole);
+  attributes.Text("grid_mapping_name", "polar_stereographic");
+  attributes.Real("straight_vertical_longitude_from_pole",
+                  First(place, {kStraightPoleLong, kNatOriginLong}).value_or(0));
+  attributes.Real("latitude_of_projection_origin", latitude < 0 ? -kPole : kPole);
+  if (std::abs(latitude) < kPole) {
+    attributes.Real("standard_parallel", latitude);
+  } else {
+    attributes.Real("scale_factor_at_projection_origin",
+                    NumberOf(place, kScaleAtNatOrigin).value_or(1));
+  }
+}
+
+void AddConic(const Place& place, const char* name, Attributes& attributes) {
+  const double first = NumberOf(place, kStdParallel1).value_or(0);
+  attributes.Text("grid_mapping_name", name);
+  attributes.Reals("standard_parallel",
+                   {first, NumberOf(place, kStdParallel2).value_or(first)});
+  attributes.Real("longitude_of_central_meridian",
+                  First(place, {kFalseOriginLong, kNatOriginLong, kCenterLong}).value_or(0));
+  attributes.Real("latitude_of_projection_origin",
+                  First(place, {kFalseOriginLat, kNatOriginLat, kCenterLat}).value_or(0));
+}
+
+void AddMercator(const Place& place, Attributes& attributes) {
+  attributes.Text("grid_mapping_name", "mercator");
+  attributes.Real("longitude_of_projection_origin",
+                  First(place, {kNatOriginLong, kCenterLong}).value_or(0));
+  if (const auto parallel = NumberOf(place, kStdParallel1)) {
+    attributes.Real("standard_parallel", parallel);
+  } else {
+    attributes.Real("scale_factor_at_projection_origin",
+                    NumberOf(place, kScaleAtNatOrigin).value_or(1));
+  }
+}
+
+void AddAround(const Place& place, const char* name, const char* longitude,
+               Attributes& attributes) {
+  attributes.Text("grid_mapping_name", name);
+  attributes.Real(longitude, First(place, {kNatOriginLong, kCenterLong}).value_or(0));
+}
+
+// Adds the method and its parameters. False for those that CF has no word for.
+bool AddMethod(const Place& place, uint16_t method, Attributes& attributes) {
+  const double latitude = First(place, {kNatOriginLat, kCenterLat}).value_or(0);
+  const double scale = NumberOf(place, kScaleAtNatOrigin).value_or(1);
+  switch (method) {
+    case kTransverseMercator:
+      AddAround(place, "transverse_mercator", "longitude_of_central_meridian", attributes);
+      attributes.Real("latitude_of_projection_origin", latitude);
+      attributes.Real("scale_factor_at_central_meridian", scale);
+      return true;
+    case kMercator:
+      // CF's has the equator as its origin.
+      if (latitude != 0) return false;
+      AddMercator(place, attributes);
+      return true;
+    case kConformalConic2:
+      AddConic(place, "lambert_conformal_conic", attributes);
+      return true;
+    case kConformalConic1:
+      // CF has no factor of scale here: without one the origin is the parallel.
+      if (scale != 1) return false;
+      AddAround(place, "lambert_conformal_conic", "longitude_of_central_meridian", attributes);
+      attributes.Real("standard_parallel", latitude);
+      attributes.Real("latitude_of_projection_origin", latitude);
+      return true;
+    case kAzimuthalEqualArea:
+      AddAround(place, "lambert_azimuthal_equal_area", "longitude_of_projection_origin",
+                attributes);
+      attributes.Real("latitude_of_projection_origin", latitude);
+      return true;
+    case kAlbers:
+      AddConic(place, "albers_conical_equal_area", attributes);
+      return true;
+    case kPolarStereographic:
+      AddPolar(place, attributes);
+      return true;
+    case kSinusoidal:
+      AddAround(place, "sinusoidal", "longitude_of_projection_origin", attributes);
+      return true;
+    default:
+      return false;
+  }
+}
+
 // The parameters of a projection that has no code, by the names of CF 1.10, appendix F. Angles
 // are in degrees and lengths in metres, or there are none.
 void AddProjection(const Place& place, Attributes& attributes) {
   const auto method = place.CodeOf(kProjCoordTrans);
   const auto units = place.CodeOf(kLinearUnits);
-  if (!method || (units && *units != kMetre)) return;
-  struct Projection {
-    uint16_t method;
-    std::string_view name;
-    const char* longitude;
-  };
-  // Those whose parameters have one meaning in both.
-  static constexpr Projection kProjections[] = {
-      {1, "transverse_mercator", "longitude_of_central_meridian"},
-      {10, "lambert_azimuthal_equal_area", "longitude_of_projection_origin"},
-      {24, "sinusoidal", "longitude_of_projection_origin"},
-  };
-  const auto found = std::ranges::find(kProjections, *method, &Projection::method);
-  if (found == std::end(kProjections)) return;
-  attributes.Text("grid_mapping_name", found->name);
-  attributes.Real(found->longitude, First(place, {kNatOriginLong, kCenterLong}).value_or(0));
-  if (*method != 24) {
-    attributes.Real("latitude_of_projection_origin",
-                    First(place, {kNatOriginLat, kCenterLat}).value_or(0));
-  }
-  if (*method == 1) {
-    attributes.Real("scale_factor_at_central_meridian",
-                    NumberOf(place, kScaleAtNatOrigin).value_or(1));
-  }
-  attributes.Real("false_easting", NumberOf(place, kFalseEasting).value_or(0));
-  attributes.Real("false_northing", NumberOf(place, kFalseNorthing).value_or(0));
+  if (!method || (units && *units != kMetre) || !AddMethod(place, *method, attributes)) return;
+  attributes.Real("false_easting",
+                  First(place, {kFalseEasting, kFalseOriginEasting}).value_or(0));
+  attributes.Real("false_northing",
+                  First(place, {kFalseNorthing, kFalseOriginNorthing}).value_or(0));
 }
 
-// The parameters of WGS 84 / UTM by its code: GDAL's reader of netCDF, and with it QGIS, knows
-// no codes.
+struct Ellipsoid {
+  double semi_major = 0;
+  double inverse_flattening = 0;
+};
+constexpr Ellipsoid kWgs84 = {6'378'137, 298.257223563};
+constexpr Ellipsoid kGrs80 = {6'378'137, 298.257222101};
+
+// Zones of UTM by their codes: GDAL's reader of netCDF, and with it QGIS, knows no codes.
+struct Zones {
+  uint16_t base;  // the code of a zone is its number more
+  int first, last;
+  bool is_south;
+  Ellipsoid ellipsoid;
+};
+constexpr Zones kZones[] = {
+    {32600, 1, 60, false, kWgs84},   // WGS 84
+    {32700, 1, 60, true, kWgs84},    // WGS 84
+    {25800, 28, 38, false, kGrs80},  // ETRS89
+    {26900, 1, 23, false, kGrs80},   // NAD83
+};
+
+const Zones* FindZones(uint16_t epsg) {
+  const auto found = std::ranges::find_if(kZones, [&](const Zones& zones) {
+    return epsg >= zones.base + zones.first && epsg <= zones.base + zones.last;
+  });
+  return found == std::end(kZones) ? nullptr : found;
+}
+
 void AddUtm(uint16_t epsg, Attributes& attributes) {
-  constexpr uint16_t kNorth = 32600;
-  constexpr uint16_t kSouth = 32700;
-  constexpr uint16_t kZones = 60;
-  const bool is_south = epsg > kSouth;
-  const int zone = epsg - (is_south ? kSouth : kNorth);
-  if (zone < 1 || zone > kZones) return;
+  const Zones* zones = FindZones(epsg);
+  if (zones == nullptr) return;
   attributes.Text("grid_mapping_name", "transverse_mercator");
-  attributes.Real("longitude_of_central_meridian", zone * 6 - 183);
+  attributes.Real("longitude_of_central_meridian", (epsg - zones->base) * 6 - 183);
   attributes.Real("latitude_of_projection_origin", 0);
   attributes.Real("scale_factor_at_central_meridian", 0.9996);
   attributes.Real("false_easting", 500'000);
-  attributes.Real("false_northing", is_south ? 10'000'000 : 0);
+  attributes.Real("false_northing", zones->is_south ? 10'000'000 : 0);
 }
 
-// Whether the ellipsoid is that of WGS 84 although the file has none: UTM, and the degrees of
-// most files.
-bool IsOnWgs84(uint16_t epsg) {
-  constexpr uint16_t kDegrees = 4326;
-  return epsg == kDegrees || (epsg > 32600 && epsg <= 32660) || (epsg > 32700 && epsg <= 32760);
+// The ellipsoid of a code, whose file need not tell it.
+std::optional<Ellipsoid> EllipsoidOf(uint16_t epsg) {
+  constexpr uint16_t kWgs84Degrees = 4326, kEtrs89 = 4258, kNad83 = 4269;
+  if (const Zones* zones = FindZones(epsg)) return zones->ellipsoid;
+  if (epsg == kWgs84Degrees) return kWgs84;
+  if (epsg == kEtrs89 || epsg == kNad83) return kGrs80;
+  return std::nullopt;
 }
 
 std::optional<uint16_t> EpsgOf(const Place& place) {
@@ -225,9 +338,11 @@ std::vector<model::Attribute> AttributesOfPlace(const Place& place) {
     AddProjection(place, attributes);
   }
   const auto semi_major = NumberOf(place, kSemiMajorAxis);
-  if (!semi_major && epsg && IsOnWgs84(*epsg)) {
-    attributes.Real("semi_major_axis", 6'378'137);
-    attributes.Real("inverse_flattening", 298.257223563);
+  const auto coded = epsg ? epsg : place.CodeOf(kGeographicType);
+  const auto ellipsoid = coded ? EllipsoidOf(*coded) : std::nullopt;
+  if (!semi_major && ellipsoid) {
+    attributes.Real("semi_major_axis", ellipsoid->semi_major);
+    attributes.Real("inverse_flattening", ellipsoid->inverse_flattening);
   } else {
     attributes.Real("semi_major_axis", semi_major);
     attributes.Real("semi_minor_axis", NumberOf(place, kSemiMinorAxis));

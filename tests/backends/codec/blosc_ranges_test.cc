@@ -2,6 +2,8 @@
 //
 // Ranges of blosc containers, which are made by hand here; goldens of other
 // software are in conformance_test.cc.
+#include <sys/mman.h>
+
 #include <cerrno>
 
 #include "backends/codec/little_endian.h"
@@ -124,6 +126,22 @@ TEST_F(BloscRangesTest, AnErrorOfTheStoreIsPassedOn) {
 TEST_F(BloscRangesTest, AHeaderThatIsCutShort) {
   EXPECT_EQ(Failure(Container().Text().substr(0, 10)), "10 bytes, a header has 16");
   EXPECT_EQ(Failure(""), "0 bytes, a header has 16");
+}
+
+// 682 MiB are the most that c-blosc decodes of a block.
+TEST_F(BloscRangesTest, HugeBlocksAreALimitOfTheLibrary) {
+  constexpr uint32_t kHuge = 700U << 20;
+  void* const room = ::mmap(nullptr, kHuge, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(room, MAP_FAILED);
+  std::string text = Container().Text();
+  text[2] = 0;  // BloscLZ, which is the library's
+  for (const size_t at : {4, 8})
+    StoreLittle(kHuge, std::as_writable_bytes(std::span(text)).data() + at);
+  const ByteSpan decoded(static_cast<std::byte*>(room), kHuge);
+  EXPECT_THAT(FailureOf(codec_->Decode(AsBytes(text), decoded), ErrorCode::kLimit),
+              HasSubstr("blocks of 734003200 bytes: c-blosc decodes those of at most 7158"));
+  ::munmap(room, kHuge);
 }
 
 TEST_F(BloscRangesTest, AContainerThatIsCutShort) {

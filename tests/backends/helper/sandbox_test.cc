@@ -196,6 +196,18 @@ TEST(SandboxTest, FoldersMayBeReadAndNothingElse) {
   ::rmdir(folder.c_str());
 }
 
+TEST(SandboxTest, SaysWhatIsOutOfReach) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const Confinement confinement = EnterSandbox({{"/usr"}});
+    ::_exit((confinement.is_of_files ? 1 : 0) + (confinement.is_of_calls ? 2 : 0));
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), (HasLandlock() ? 1 : 0) + (RefusesSystemCalls() ? 2 : 0));
+}
+
 TEST(SandboxTest, AnAbortIsAnAbort) {
   EXPECT_EXIT(
       {

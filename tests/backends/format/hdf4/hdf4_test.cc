@@ -415,6 +415,26 @@ TEST_F(Hdf4Test, NothingWrittenHasTheFillValue) {
     EXPECT_THAT(Elements(path), IsOkAnd(fill)) << path;
   }
   EXPECT_THAT(Elements("/image"), IsOkAnd(std::string(12, '\0')));
+  EXPECT_THAT(Elements("/filled"), IsOkAnd(std::string(12, '\7')));
+  std::string sevens;
+  for (size_t i = 0; i < 24; ++i) sevens += std::string("\7\0", 2);
+  EXPECT_THAT(Elements("/deflated_image"), IsOkAnd(sevens));
+  ASSERT_TRUE(Load("/several")->error.has_value());
+  EXPECT_THAT(Load("/several")->error->message(), HasSubstr("fill values differ"));
+}
+
+TEST_F(Hdf4Test, ImageInLinkedBlocks) {
+  constexpr size_t kLinkTable = 20;
+  std::string bytes = Golden("linked.hdf");
+  Open(bytes);
+  EXPECT_THAT(Elements("/linked"), IsOkAnd(Counted<uint8_t>(12, 1)));
+  const size_t header = HeadersOf(bytes, kRasterImage, kLinked).at(0);
+  for (const size_t entry : EntriesOf(bytes, kLinkTable)) {
+    if (bytes.substr(entry + 2, 2) != bytes.substr(header + 14, 2)) continue;
+    bytes.replace(Big(bytes.substr(entry + 4, 4)) + 2, 2, 2, '\0');  // the first block
+  }
+  Open(bytes);
+  ASSERT_TRUE(Load("/linked")->error.has_value());
 }
 
 TEST_F(Hdf4Test, BlockThatIsMissingInTheMiddle) {
