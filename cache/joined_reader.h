@@ -39,9 +39,9 @@ class JoinedReader {
   model::Result<void> Read(uint64_t offset, backends::ByteSpan out, ReadHint hint) const;
 
   // Chunk `index` of the join is made of chunks of parts. Calls `visit` for each of these, with
-  // the reader of the part and the number of the chunk there; if there are very many, only for
-  // some. Opens the parts if `opens`, and otherwise leaves out parts that are not open. Leaves
-  // out parts that cannot be opened.
+  // the reader of the part and the number of the chunk in the part. If they are very many, it
+  // leaves some out. With `opens`, it opens the parts that it needs; without, it leaves out the
+  // parts that are closed. It always leaves out parts that cannot be opened.
   void ForEachChunk(std::span<const uint64_t> index, bool opens,
                     const std::function<void(const ArrayReader&, uint64_t)>& visit) const;
 

@@ -78,9 +78,9 @@ class ReadSet {
   Versions versions_;
 };
 
-// FindChange() asks for so many values together, and ends with the first that has changed. If
-// there are more reads, it first looks at a sample of them, because a program that writes a
-// store again changes many values.
+// FindChange() asks stores for the versions of this many values in one call, and returns at the
+// first change. With more reads than that, it looks at a sample first: a program that writes a
+// store again changes many values, and a few looks find that out.
 inline constexpr size_t kReadsAtOnce = 1024;
 inline constexpr size_t kReadSample = 64;
 

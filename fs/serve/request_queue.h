@@ -99,8 +99,8 @@ class RequestQueue {
     // How many reads may run at once now, because they wait for a slow source. Called by any
     // thread, and under a lock: must be quick. May be empty.
     std::function<unsigned()> most_reads = {};
-    // How many requests of a lane run at once, working or not. A user on a shared mount gets
-    // three quarters of these at most.
+    // The most requests of a lane that run at once, even if all are stuck. On a shared mount,
+    // one user gets three quarters of these at most.
     unsigned most_running = 64;
     // Several users share the mount.
     bool shared = false;
@@ -201,8 +201,8 @@ class RequestQueue {
 
   // Threads of the queue.
   List ready_ GUARDED_BY(mutex_);  // requests for these threads to run
-  // Those that wait for a request, and are not woken yet; each has a condition of its own. The
-  // last one has worked last.
+  // A condition for each thread that sleeps until there is a request, and has not been woken.
+  // The thread that worked last is at the end.
   std::vector<model::CondVar*> sleepers_ GUARDED_BY(mutex_);
   std::list<std::thread> helpers_ GUARDED_BY(mutex_);
   std::list<std::thread> finished_ GUARDED_BY(mutex_);  // to be joined

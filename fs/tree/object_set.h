@@ -38,8 +38,8 @@ class ObjectSet {
   // call, because a read may have found that their chunks have changed. For everything else
   // uses the last look while it is fresh. An error if this cannot be found out at the moment.
   model::Result<bool> IsUnchanged(MountedStore& store) const;
-  // Looks anew whether the metadata of an object have changed. They were those of
-  // `loaded_from`.
+  // Looks anew whether the metadata of any of these objects have changed. The objects were
+  // loaded from `loaded_from`.
   bool HasOtherMetadata(MountedStore& store,
                         const std::weak_ptr<const backends::Hierarchy>& loaded_from) const;
 

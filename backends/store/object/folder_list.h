@@ -13,15 +13,15 @@
 
 namespace ndlfs::backends::object {
 
-// The facts about an object that a list shows; nullopt if it tells other facts than reading.
+// The facts about a listed object; nullopt if a list tells other facts than a read would.
 using ListedInfo = std::function<std::optional<ValueInfo>(const ListedKey& listed)>;
 
 // Makes a page of names out of the answer. Leaves out names that no file can have ("", ".",
 // "..", or with a NUL), and objects that stand for folders themselves ("folder/"). A prefix is
 // a directory, even if there is an object of the same name. No name is on two pages: pages come
 // in the order of keys ("a-b/" before "a/"), or in that of names ("a" before "a-b", as Azure
-// lists hierarchical namespaces). A server that goes back in both is an error, which bounds the
-// memory for a list of any length.
+// lists hierarchical namespaces). Fails if a page goes back in both orders: to leave out names
+// that come twice, ndlfs would then have to remember all of them.
 model::Result<ListPage> ToNamePage(KeyPage list, std::string_view folder,
                                    const PageStart& start, const ListedInfo& info_of);
 

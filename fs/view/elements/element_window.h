@@ -19,9 +19,9 @@
 
 namespace ndlfs::fs {
 
-// Keeps the bytes that were made last of a stream of which a little takes as long to make as
-// much: all chunks of an array have a part in each piece of it. All windows of the process
-// together have a limited number of bytes: those that were used last are kept. Thread-safe.
+// Keeps the pieces (windows) of a byte stream that were made last. For streams in which a small
+// piece costs as much as a large one, because it has elements of all chunks of an array. All
+// streams of the process share a limited memory; the windows used last are kept. Thread-safe.
 class ElementWindow {
  public:
   // Makes bytes [begin, begin + out.size()) of the stream.
@@ -86,7 +86,7 @@ class ElementWindow {
     return recent;
   }
 
-  // Null if there is no room for one more window, because readers hold the others.
+  // Null if there is no room for one more window, because readers still hold the dropped ones.
   static std::shared_ptr<Kept> Reserve(uint64_t begin, uint64_t size) {
     auto kept = std::make_shared<Kept>(begin);
     while (all_bytes_.fetch_add(size) + size > kMostBytes) {
@@ -151,7 +151,7 @@ class ElementWindow {
   model::CondVar changed_;
   bool is_making_ GUARDED_BY(mutex_) = false;
   std::array<std::weak_ptr<const Kept>, 2> kept_
-      GUARDED_BY(mutex_);  // a reader may go from one to the other
+      GUARDED_BY(mutex_);  // two, for a reader who goes back and forth between neighbours
 };
 
 }  // namespace ndlfs::fs
