@@ -62,7 +62,7 @@ bool IsOrdinary(int error) {
 }
 
 // The memory of replies. The kernel copies a reply page by page, and finds each page by itself:
-// pages of 4 KiB that begin elsewhere than those of the file take it a third longer than a
+// pages of 4 KiB that begin elsewhere than those of the file take it longer than a
 // large page.
 class ReplyBuffer {
  public:

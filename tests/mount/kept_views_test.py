@@ -159,7 +159,8 @@ class KeepingTest(KeptCase):
             with open(mounted.join("3.zarr/data.raw"), "rb", buffering=0) as file:
                 self.assertEqual(file.read(4096), arrays[3].tobytes()[:4096])
                 self.assertEqual(self.files(), kept, "nobody knows whether the rest will be read")
-            self.assertTrue(harness.read(mounted.join("3.zarr/data.raw")) == arrays[3].tobytes())
+            # Pages of data.raw that the kernel has do not come to ndlfs again.
+            self.assertTrue(harness.read(mounted.join("3.zarr/data.npy"))[-arrays[3].size:] == arrays[3].tobytes())
             self.wait_for(mounted, written=4)
             self.assertLessEqual(sum(map(os.path.getsize, self.files())), 3500 << 10)
 

@@ -498,6 +498,8 @@ bool BlockCache::KeepFile(std::string_view key, NewFile& complete) {
     return false;
   }
   (void)::fsync(folder.get());  // without its name it is lost, and nothing worse
+  // The file counts by itself from now on.
+  if (::ftruncate(complete.claim_.get(), 0) == 0) complete.claimed_ = 0;
   ++stored_;
   stored_bytes_ += static_cast<uint64_t>(status.st_size);
   return true;
