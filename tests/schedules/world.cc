@@ -285,19 +285,30 @@ void MountedWorld::ReadFile(User& user, uint64_t number) {
   for (const auto& [offset, text] : open->pieces) {
     what += fmt::format(" \"{}\" from {}", text, offset);
   }
-  // All that was read of one open file is of one moment.
+  // All that was read of one open file is of one moment. But a chunk that is removed under it
+  // may be shown as fill values for a while, as SEMANTICS.md says.
+  const bool may_be_filled = WasRemoved(open->begin, open->path);
   ExpectState(open->begin, what, [&](const Files& files) {
     const auto elements = ElementsIn(files, open->path);
     if (!elements) return false;
-    const Range last = range;
     return std::all_of(open->pieces.begin(), open->pieces.end(), [&](const auto& read) {
       const auto& [offset, text] = read;
       const std::string there = elements->substr(std::min(offset, elements->size()));
       const bool is_last = &read == &open->pieces.back();
-      return there.starts_with(text) &&
-             (!is_last || text.size() == last.size || text.size() == there.size());
+      const bool ends = text.size() == range.size || text.size() == there.size();
+      return text.size() <= there.size() && (!is_last || ends) &&
+             std::equal(text.begin(), text.end(), there.begin(), [&](char seen, char stored) {
+               return seen == stored || (may_be_filled && seen == '.');
+             });
     });
   });
+}
+
+bool MountedWorld::WasRemoved(size_t begin, const std::string& path) const {
+  const MutexLock lock(mutex_);
+  return std::any_of(
+      states_.begin() + static_cast<std::ptrdiff_t>(begin), states_.end(),
+      [&](const State& state) { return !ElementsIn(state.files, path).has_value(); });
 }
 
 void MountedWorld::ListFolder(User& user, uint64_t number) {
@@ -424,7 +435,7 @@ void MountedWorld::Put(const std::string& path, const std::string& text) {
 }
 
 // Slowly enough for readers: that a chunk is absent is no reason to look at all others each
-// time (ChunkLedger::LookInterval()). A look may take as long as others wait.
+// time (ChunkLedger::LookInterval()).
 void MountedWorld::Remove(const std::string& path) {
   Change([&] {
     Files files = states_.back().files;
@@ -432,7 +443,7 @@ void MountedWorld::Remove(const std::string& path) {
     source_->Remove(path);
     states_.push_back({Clock::now(), std::move(files)});
   });
-  std::this_thread::sleep_for(seconds(60));
+  std::this_thread::sleep_for(seconds(1));
 }
 
 void MountedWorld::WriteArray(const std::string& array, uint64_t size) {

@@ -124,6 +124,8 @@ class MountedWorld {
 
   // The number of the oldest state that may be seen now.
   size_t OldestState() const;
+  // Whether one of these states has no array at `path`.
+  bool WasRemoved(size_t begin, const std::string& path) const;
   // Whether one of the states from `begin` until now is as it was seen.
   void ExpectState(size_t begin, const std::string& what,
                    const std::function<bool(const Files&)>& test);
