@@ -33,9 +33,10 @@ def mean_of_blocks(values, each, missing=None):
     left_out = np.zeros(values.shape, bool) if missing is None else values == missing
     if is_float:
         left_out |= np.isnan(values)
-    exact = np.where(left_out, 0, values.astype("f8") if is_float else values.astype(object))
+    wide = "f8" if is_float else object if values.itemsize == 8 else "i8"
+    exact = np.where(left_out, 0, values.astype(wide))
     sums = reduce_blocks(exact, each, np.add.reduceat)
-    counts = reduce_blocks((~left_out).astype("f8" if is_float else object), each, np.add.reduceat)
+    counts = reduce_blocks((~left_out).astype(wide), each, np.add.reduceat)
     firsts = values[tuple(slice(None, None, size) for size in each)]
     safe = np.where(counts == 0, 1, counts)
     if is_float:

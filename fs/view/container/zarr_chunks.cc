@@ -13,7 +13,6 @@
 #include "fs/view/elements/element_window.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/elements/slice_elements.h"
-#include "model/mutex.h"
 
 namespace ndlfs::fs::zarr {
 namespace {
@@ -208,18 +207,12 @@ class BoxChunk final : public View {
   }
 
  private:
-  struct Begun {
-    backends::Bytes box;
-    uint64_t done = 0;  // pieces of it
-  };
-
   Result<void> MakeAll(ByteSpan out) const {
-    Begun begun = Take();
+    BegunChunks::Begun begun = array_->begun->Take(begin_);
     if (begun.box.size() == 0) begun.box = backends::Bytes(ProductOf(extents_) * item());
     auto made = array_->source.boxes->ReadBox(begin_, extents_, begun.box.span(), begun.done);
     if (!made) {
-      const model::MutexLock lock(mutex_);
-      begun_ = std::move(begun);
+      array_->begun->Keep(begin_, std::move(begun));
       return made;
     }
     if (begun.box.size() == out.size()) {
@@ -229,10 +222,6 @@ class BoxChunk final : public View {
     FillWith(array_->fill, 0, out);
     CopyBox(begun.box.span(), out);
     return {};
-  }
-  Begun Take() const {
-    const model::MutexLock lock(mutex_);
-    return std::exchange(begun_, Begun());
   }
   // What is inside of the array, to its place in the chunk.
   void CopyBox(ConstByteSpan box, ByteSpan out) const {
@@ -257,8 +246,6 @@ class BoxChunk final : public View {
   ChunkIndex begin_;    // of what is inside of the array
   ChunkIndex extents_;  // and its extents
   mutable ElementWindow window_;
-  mutable model::Mutex mutex_;
-  mutable Begun begun_ GUARDED_BY(mutex_);
 };
 
 // A chunk of texts, as vlen-utf8 and vlen-bytes write it: the number of elements, and for each
@@ -371,6 +358,28 @@ Result<ViewPtr> MakeBox(const StoredArray& array, ReaderPtr reader,
 
 }  // namespace
 
+BegunChunks::Begun BegunChunks::Take(const std::vector<uint64_t>& index) {
+  const model::MutexLock lock(mutex_);
+  const auto found = std::ranges::find(chunks_, index, &decltype(chunks_)::value_type::first);
+  if (found == chunks_.end()) return {};
+  Begun begun = std::move(found->second);
+  chunks_.erase(found);
+  return begun;
+}
+
+void BegunChunks::Keep(std::vector<uint64_t> index, Begun begun) {
+  const model::MutexLock lock(mutex_);
+  if (chunks_.size() == kMost) chunks_.pop_front();
+  chunks_.emplace_back(std::move(index), std::move(begun));
+}
+
+uint64_t BegunChunks::held_bytes() const {
+  const model::MutexLock lock(mutex_);
+  uint64_t bytes = 0;
+  for (const auto& chunk : chunks_) bytes += chunk.second.box.size();
+  return bytes;
+}
+
 std::vector<uint64_t> ChunkCounts(const StoredArray& array) {
   std::vector<uint64_t> counts;
   for (size_t d = 0; d < array.shape.size(); ++d) {
@@ -416,7 +425,11 @@ Result<ViewPtr> MakeChunk(const ArrayPtr& array, std::span<const uint64_t> index
   if (array->elements == nullptr) {
     return std::make_shared<const TextChunk>(array, array->source.reader, index);
   }
-  if (array->source.boxes != nullptr && !index.empty()) {
+  // Larger ones have no room in memory next to others.
+  constexpr uint64_t kMostBox = uint64_t{16} << 20;
+  const bool is_box = array->source.boxes != nullptr && !index.empty() &&
+                      ProductOf(array->chunk_shape) * array->fill.size() <= kMostBox;
+  if (is_box) {
     auto made = std::make_shared<const BoxChunk>(array, index);
     if (array->source.whole == nullptr || array->keeper == nullptr) return made;
     return std::make_shared<const OtherChunk>(array, array->source.whole, std::move(made));

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/codec/plain_frame.h"
@@ -18,6 +20,7 @@
 #include "fs/view/elements/element_source.h"
 #include "fs/view/elements/view_node.h"
 #include "model/error.h"
+#include "model/mutex.h"
 
 namespace ndlfs::cache {
 class ArrayReader;
@@ -29,6 +32,26 @@ namespace ndlfs::fs::zarr {
 struct Document {
   std::string name;
   std::shared_ptr<const std::string> text;
+};
+
+// Chunks whose making was interrupted, so that it goes on when somebody reads them again: the
+// last few of an array. Thread-safe.
+class BegunChunks {
+ public:
+  struct Begun {
+    backends::Bytes box;
+    uint64_t done = 0;  // pieces of it: see BoxSource
+  };
+
+  // Nothing if that chunk was not begun.
+  Begun Take(const std::vector<uint64_t>& index) EXCLUDES(mutex_);
+  void Keep(std::vector<uint64_t> index, Begun begun) EXCLUDES(mutex_);
+  uint64_t held_bytes() const EXCLUDES(mutex_);
+
+ private:
+  static constexpr size_t kMost = 4;
+  mutable model::Mutex mutex_;
+  std::deque<std::pair<std::vector<uint64_t>, Begun>> chunks_ GUARDED_BY(mutex_);
 };
 
 // How the chunks of a hierarchy are made of those of the source.
@@ -67,6 +90,7 @@ struct StoredArray {
   // If the chunks are not those of the source, each of them may need all of these. Null if none
   // of the source is needed by several.
   std::shared_ptr<ChunkKeeper> keeper = std::make_shared<ChunkKeeper>();
+  std::shared_ptr<BegunChunks> begun = std::make_shared<BegunChunks>();
 };
 
 // The number of chunks along each dimension.

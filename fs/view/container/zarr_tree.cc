@@ -183,7 +183,8 @@ class ArrayDirectory : public ViewDirectory {
       : array_(std::make_shared<const StoredArray>(std::move(array))) {}
 
   uint64_t held_bytes() const override {
-    return BytesOf(array_->documents) + (array_->elements ? array_->elements->held_bytes() : 0);
+    return BytesOf(array_->documents) + array_->begun->held_bytes() +
+           (array_->elements ? array_->elements->held_bytes() : 0);
   }
   Result<std::optional<ReadCost>> FindCost() const override {
     if (array_->elements == nullptr) return std::nullopt;
