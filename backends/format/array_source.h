@@ -181,10 +181,6 @@ class JoinedArray {
   virtual model::Result<JoinedPart> OpenPart(size_t i) const = 0;
   // Whether parts like the first one need no decoding.
   virtual bool is_plain() const = 0;
-  // A number that changes if one of the parts changes, for readers that keep data of all parts.
-  // Looks at each part, but opens none. nullopt if it cannot be found out: parts that are
-  // folders, or a look that is a request.
-  virtual std::optional<uint64_t> PartsVersion() const { return std::nullopt; }
 };
 
 // One array's data. Immutable and safe to share between threads.
