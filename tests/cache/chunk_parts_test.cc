@@ -168,11 +168,11 @@ TEST_F(ChunkPartsTest, OfWhatIsLargeAChunkIsDecodedAsAWhole) {
 }
 
 TEST_F(ChunkPartsTest, PartsAreDecodedUpToAQuarterOfAChunk) {
-  ExpectRead(At(0, 0, 0), 127 * 3072 + 1024);  // 128 rows of the first chunk: two blocks
+  ExpectRead(At(0, 0, 0), 128 * 3072);  // two blocks of three chunks, to their last byte
   EXPECT_EQ(chunks(), 0u);
   EXPECT_EQ(parts(), 6u);
-  ExpectRead(At(0, 0, 0), 128 * 3072 + 4);  // one element of a third block
-  EXPECT_EQ(chunks(), 1u);
+  ExpectRead(At(0, 0, 0), 129 * 3072);  // a row of a third block
+  EXPECT_EQ(chunks(), 3u);
   EXPECT_EQ(parts(), 6u);
 }
 
@@ -219,8 +219,7 @@ class SmallestChunksWithPartsTest : public ChunkPartsTest {
 TEST_F(SmallestChunksWithPartsTest, FourBlocksAreEnough) {
   ExpectRead(At(0, 0, 0), 100);
   EXPECT_EQ(parts(), 1u);
-  ExpectRead(At(0, 63, 0), 3072 + 4);  // two blocks are more than a quarter
-  EXPECT_EQ(chunks(), 1u);
+  EXPECT_EQ(chunks(), 0u);
 }
 
 class ChunksTooSmallForPartsTest : public ChunkPartsTest {

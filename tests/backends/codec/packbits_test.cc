@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Zarr v3 "packbits".
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
