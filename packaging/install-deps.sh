@@ -35,7 +35,7 @@ test_packages=(
   python3 python3-numpy python3-zarr python3-numcodecs python3-h5py python3-netcdf4 python3-scipy python3-yaml
   python3-ruamel.yaml python3-tables python3-zfpy hdf5-filter-plugin-zfp-serial
   netcdf-bin libhdf4-0-alt
-  python3-gdal python3-eccodes python3-astropy python3-nibabel python3-pil python3-tifffile teem-apps
+  python3-gdal libeccodes0 python3-astropy python3-nibabel python3-pil python3-tifffile teem-apps
   attr ccache curl gfortran git man-db nginx-light openssl rsync
 )
 package_packages=(dpkg-dev git lintian patchelf)

@@ -3,9 +3,9 @@
 steps and members of arrays, some of which are missing."""
 import itertools
 
-import eccodes
 import numpy as np
 
+import eccodes_calls as eccodes
 from arrays import Array
 
 GRIDS = {"regular_ll": "regular_ll_pl", "rotated_ll": "rotated_ll_pl", "regular_gg": "regular_gg_pl", "reduced_gg": "reduced_gg_pl_32",
@@ -136,25 +136,23 @@ def make_grib(d, path):
 
 def read_grib(path):
     fields, places = {}, {}
-    with open(path, "rb") as file:
-        while (message := eccodes.codes_grib_new_from_file(file)) is not None:
-            get = lambda key: eccodes.codes_get(message, key)
-            name = f"{get('typeOfLevel')}/{get('stepType')}/{get('cfVarName')}"
-            eccodes.codes_set(message, "missingValue", MISSING)
-            values = eccodes.codes_get_values(message)
-            values = np.where(values == MISSING, np.nan, values) if get("bitmapPresent") else values
-            if get("gridType") != "reduced_gg":
-                values = values.reshape(get("Nj"), get("Ni"))
-            place = (get("perturbationNumber") if eccodes.codes_is_defined(message, "perturbationNumber") else 0, get("step"), get("level"))
-            fields.setdefault(name, {})[place] = values
-            # ecCodes 2.28 takes the rows of a map from the south on, whatever the message says.
-            is_map = get("gridType") in ("polar_stereographic", "lambert", "mercator") and not get("jScansPositively")
-            for axis in ("latitude", "longitude") if not is_map else ():
-                try:
-                    places[name.rpartition("/")[0] + "/" + axis] = eccodes.codes_get_array(message, axis + "s").reshape(values.shape)
-                except eccodes.CodesInternalError:
-                    pass  # ecCodes cannot compute them.
-            eccodes.codes_release(message)
+    for message in eccodes.codes_messages(path):
+        get = lambda key: eccodes.codes_get(message, key)
+        name = f"{get('typeOfLevel')}/{get('stepType')}/{get('cfVarName')}"
+        eccodes.codes_set(message, "missingValue", MISSING)
+        values = eccodes.codes_get_values(message)
+        values = np.where(values == MISSING, np.nan, values) if get("bitmapPresent") else values
+        if get("gridType") != "reduced_gg":
+            values = values.reshape(get("Nj"), get("Ni"))
+        place = (get("perturbationNumber") if eccodes.codes_is_defined(message, "perturbationNumber") else 0, get("step"), get("level"))
+        fields.setdefault(name, {})[place] = values
+        # ecCodes 2.28 takes the rows of a map from the south on, whatever the message says.
+        is_map = get("gridType") in ("polar_stereographic", "lambert", "mercator") and not get("jScansPositively")
+        for axis in ("latitude", "longitude") if not is_map else ():
+            try:
+                places[name.rpartition("/")[0] + "/" + axis] = eccodes.codes_get_array(message, axis + "s").reshape(values.shape)
+            except eccodes.CodesInternalError:
+                pass  # ecCodes cannot compute them.
     arrays = {}
     for name, messages in fields.items():
         sides = [sorted({place[axis] for place in messages}) for axis in range(3)]

@@ -6,14 +6,11 @@ import gzip
 import os
 
 import flat_makers as flat
+import grib_makers as gribs
 import hdf5_makers as hdf5
 import zarr_makers as zarrs
 from drawing import Draw
 
-try:
-    import grib_makers as gribs
-except ImportError:  # without python3-eccodes
-    gribs = None
 
 # By format: the ending of a store, and what makes it.
 MAKERS = {
@@ -37,9 +34,8 @@ MAKERS = {
     "niftigz": (".nii.gz", flat.packed_by(gzip.compress, flat.make_nifti)),
     "tiff": (".tif", flat.make_tiff),
     "geotiff": (".tif", flat.make_geotiff),
+    "grib": (".grib", gribs.make_grib),
 }
-if gribs:
-    MAKERS["grib"] = (".grib", gribs.make_grib)
 
 
 class Made:
