@@ -27,7 +27,7 @@ build_packages=(
 # cmake looks for these where it configures the tests, too.
 configured_packages=(libgtest-dev libgmock-dev python3-minimal)
 # The tests compare with what NumPy and zarr-python read, and mount for real;
-# GDAL, Astropy, NiBabel and teem read what is made for them; ecCodes writes GRIB;
+# GDAL, Astropy, NiBabel and teem read what is made for them;
 # where R and its package yaml (r-cran-yaml) are installed, they read with it too;
 # clang checks the style and compiles what runs with sanitizers, and the fuzz targets; lld links it.
 test_packages=(
@@ -35,7 +35,7 @@ test_packages=(
   python3 python3-numpy python3-zarr python3-numcodecs python3-h5py python3-netcdf4 python3-scipy python3-yaml
   python3-ruamel.yaml python3-tables python3-zfpy hdf5-filter-plugin-zfp-serial
   netcdf-bin libhdf4-0-alt
-  python3-gdal python3-eccodes python3-astropy python3-nibabel python3-pil python3-tifffile teem-apps
+  python3-gdal python3-astropy python3-nibabel python3-pil python3-tifffile teem-apps
   attr ccache curl gfortran git man-db nginx-light openssl rsync
 )
 package_packages=(dpkg-dev git lintian patchelf)

@@ -12,7 +12,7 @@ from drawing import Draw
 
 try:
     import grib_makers as gribs
-except ImportError:  # without python3-eccodes
+except ImportError:  # python3-eccodes and libcurl4-openssl-dev exclude each other in Debian 12
     gribs = None
 
 # By format: the ending of a store, and what makes it.
