@@ -11,7 +11,6 @@ import hdf5_makers as hdf5
 import zarr_makers as zarrs
 from drawing import Draw
 
-
 # By format: the ending of a store, and what makes it.
 MAKERS = {
     "zarr2": (".zarr", zarrs.make_zarr2),
