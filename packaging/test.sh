@@ -6,12 +6,12 @@
 #
 #   packaging/test.sh           all tests with the address and undefined behaviour sanitizers, and those that
 #                               mount under load also with the optimized executable that users get
-#   packaging/test.sh --turn    also one of the parts that take longer: the number of commits says which
+#   packaging/test.sh --turn    also one of the first four parts below: the number of commits says which
 #   packaging/test.sh --full    all of these parts, and Debian 13; takes more than an hour
 #
 # The parts: `fuzz` runs each fuzz target for NDLFS_FUZZ_SECONDS (20), `threads` what has threads with the
-# thread sanitizer, `mutation` damaged copies of stores, `makers` compares made-up stores of each format for
-# NDLFS_MAKER_SECONDS (60), and `alone` compiles each header and each source alone.
+# thread sanitizer, `mutation` damaged copies of stores, `alone` compiles each header and each source alone,
+# and `makers` compares made-up stores of each format for NDLFS_MAKER_SECONDS (60).
 # `packaging/test.sh --part NAME` adds one part by name.
 #
 # NDLFS_SANITIZERS=0 leaves out the sanitizers; the unit tests are then optimized, too.
@@ -26,7 +26,8 @@ jobs=${NDLFS_JOBS:-$(nproc)}
 fuzz_seconds=${NDLFS_FUZZ_SECONDS:-20}
 maker_seconds=${NDLFS_MAKER_SECONDS:-60}
 sanitizers=${NDLFS_SANITIZERS:-1}
-all_parts=(fuzz threads mutation makers alone)
+turns=(fuzz threads mutation alone)
+all_parts=("${turns[@]}" makers)
 parts=()
 # The tests of threads; the build preset has only what these need. Of what mounts, that is what has
 # several readers, or changes under them.
@@ -183,11 +184,11 @@ part_debian13() {
   timed "Debian 13" packaging/test-on.sh trixie
 }
 
-# The numbers of commits take all parts in turn; where there is no repository, days do.
+# The numbers of commits take these parts in turn; where there is no repository, days do.
 part_of_this_turn() {
   local number
   number=$(git rev-list --count HEAD 2>/dev/null) || number=$(($(date +%s) / 86400))
-  echo "${all_parts[$((number % ${#all_parts[@]}))]}"
+  echo "${turns[$((number % ${#turns[@]}))]}"
 }
 
 case "${1:-}" in
