@@ -52,7 +52,7 @@ model::Result<model::ByteOrder> ParseEndian(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeChunky(const CodecConfig& config) {
+static CodecResult MakeChunky(const CodecConfig& config) {
   constexpr std::string_view kName = "ChunkyCodec";
   NDLFS_RETURN_IF_ERROR(RefuseOtherMembers(config, {"endian"}), kName);
   const model::Datatype& dtype = config.form->dtype;
@@ -63,5 +63,7 @@ CodecResult MakeChunky(const CodecConfig& config) {
   NDLFS_TRY(auto bytes, MakeStoredBytes(dtype.WithOrder(order)), kName);
   return NewCodec<ChunkyCodec>(std::move(bytes));
 }
+
+const CodecEntry kChunkyEntry = {"ChunkyCodec", "", "", MakeChunky};
 
 }  // namespace ndlfs::backends

@@ -232,6 +232,8 @@ class BloscCodec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeBlosc(const CodecConfig&) { return NewCodec<BloscCodec>(); }
+static CodecResult MakeBlosc(const CodecConfig&) { return NewCodec<BloscCodec>(); }
+
+const CodecEntry kBloscEntry = {"blosc", "blosc", "32001", MakeBlosc};
 
 }  // namespace ndlfs::backends

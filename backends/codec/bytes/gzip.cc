@@ -41,6 +41,8 @@ class GzipCodec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeGzip(const CodecConfig&) { return NewCodec<GzipCodec>(); }
+static CodecResult MakeGzip(const CodecConfig&) { return NewCodec<GzipCodec>(); }
+
+const CodecEntry kGzipEntry = {"gzip", "gzip", "", MakeGzip};
 
 }  // namespace ndlfs::backends

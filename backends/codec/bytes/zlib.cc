@@ -29,6 +29,10 @@ class ZlibCodec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeZlib(const CodecConfig&) { return NewCodec<ZlibCodec>(); }
+static CodecResult MakeZlib(const CodecConfig&) { return NewCodec<ZlibCodec>(); }
+
+const CodecEntry kImagecodecsZlibEntry = {"imagecodecs_zlib", "imagecodecs_zlib", "", MakeZlib,
+                                          ""};
+const CodecEntry kZlibEntry = {"", "zlib", "1", MakeZlib};
 
 }  // namespace ndlfs::backends
