@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The factories of the codecs, which only registry.cc calls, and the functions
-// with which they read configurations.
+// The entry that each codec has in the registry, and the functions with which factories read
+// configurations.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backends/base/json.h"
+#include "backends/codec/codec_list.h"
 #include "backends/codec/registry.h"
 #include "model/error.h"
 
@@ -22,71 +23,26 @@ namespace ndlfs::backends {
 using CodecResult = model::Result<AnyCodec>;
 using CodecFactory = CodecResult (*)(const CodecConfig& config);
 
-CodecResult MakeAdler32(const CodecConfig& config);
-CodecResult MakeAsType(const CodecConfig& config);
-CodecResult MakeBase64(const CodecConfig& config);
-CodecResult MakeBitGroom(const CodecConfig& config);
-CodecResult MakeBitRound(const CodecConfig& config);
-CodecResult MakeBitshuffle(const CodecConfig& config);
-CodecResult MakeBlosc(const CodecConfig& config);
-CodecResult MakeBlosc2(const CodecConfig& config);
-CodecResult MakeBytes(const CodecConfig& config);
-CodecResult MakeByteRuns(const CodecConfig& config);
-CodecResult MakeBz2(const CodecConfig& config);
-CodecResult MakeCastValue(const CodecConfig& config);
-CodecResult MakeCategorize(const CodecConfig& config);
-CodecResult MakeChunky(const CodecConfig& config);
-CodecResult MakeConditional(const CodecConfig& config);
-CodecResult MakeCrc32(const CodecConfig& config);
-CodecResult MakeCrc32c(const CodecConfig& config);
-CodecResult MakeDelta(const CodecConfig& config);
-CodecResult MakeFixedScaleOffset(const CodecConfig& config);
-CodecResult MakeFletcher32(const CodecConfig& config);
-CodecResult MakeGranularBitRound(const CodecConfig& config);
-CodecResult MakeGrib(const CodecConfig& config);
-CodecResult MakeGribberish(const CodecConfig& config);
-CodecResult MakeGzip(const CodecConfig& config);
-CodecResult MakeHdf5Lz4(const CodecConfig& config);
-CodecResult MakeHdf5ScaleOffset(const CodecConfig& config);
-CodecResult MakeHorizontalDelta(const CodecConfig& config);
-CodecResult MakeImagecodecsDeflate(const CodecConfig& config);
-CodecResult MakeImagecodecsDelta(const CodecConfig& config);
-CodecResult MakeImagecodecsFloatpred(const CodecConfig& config);
-CodecResult MakeImagecodecsJpeg(const CodecConfig& config);
-CodecResult MakeImagecodecsJpeg2k(const CodecConfig& config);
-CodecResult MakeImagecodecsJpegXl(const CodecConfig& config);
-CodecResult MakeImagecodecsLerc(const CodecConfig& config);
-CodecResult MakeImagecodecsBitorder(const CodecConfig& config);
-CodecResult MakeImagecodecsLz4(const CodecConfig& config);
-CodecResult MakeImagecodecsPng(const CodecConfig& config);
-CodecResult MakeImagecodecsWebp(const CodecConfig& config);
-CodecResult MakeJenkinsLookup3(const CodecConfig& config);
-CodecResult MakeJson2(const CodecConfig& config);
-CodecResult MakeLz4(const CodecConfig& config);
-CodecResult MakeLzf(const CodecConfig& config);
-CodecResult MakeLzma(const CodecConfig& config);
-CodecResult MakeLzo(const CodecConfig& config);
-CodecResult MakeLzw(const CodecConfig& config);
-CodecResult MakeMsgpack2(const CodecConfig& config);
-CodecResult MakeN5Default(const CodecConfig& config);
-CodecResult MakeNBit(const CodecConfig& config);
-CodecResult MakePackBits(const CodecConfig& config);
-CodecResult MakePcodec(const CodecConfig& config);
-CodecResult MakePickle(const CodecConfig& config);
-CodecResult MakeQuantize(const CodecConfig& config);
-CodecResult MakeReshape(const CodecConfig& config);
-CodecResult MakeScaleOffset(const CodecConfig& config);
-CodecResult MakeShardingIndexed(const CodecConfig& config);
-CodecResult MakeShuffle(const CodecConfig& config);
-CodecResult MakeSzip(const CodecConfig& config);
-CodecResult MakeTranspose(const CodecConfig& config);
-CodecResult MakeVbz(const CodecConfig& config);
-CodecResult MakeVlenArray(const CodecConfig& config);
-CodecResult MakeVlenBytes(const CodecConfig& config);
-CodecResult MakeVlenUtf8(const CodecConfig& config);
-CodecResult MakeZfp(const CodecConfig& config);
-CodecResult MakeZlib(const CodecConfig& config);
-CodecResult MakeZstd(const CodecConfig& config);
+// A codec, with its name in each vocabulary; "" if a vocabulary does not have it.
+struct CodecEntry {
+  std::string_view zarr3;
+  std::string_view numcodecs;  // in Zarr v3 as "numcodecs.NAME"
+  std::string_view hdf5;
+  CodecFactory make;  // null if this build leaves the codec out
+  // The name in lists, if it is not one of the names above; "" to leave the codec
+  // out of lists.
+  std::optional<std::string_view> title = {};
+};
+
+// CodecEntry::make of a codec of a library that a build may leave out.
+constexpr CodecFactory IfBuilt(bool is_built, CodecFactory make) {
+  return is_built ? make : nullptr;
+}
+
+// The entries of codec_list.h.
+#define NDLFS_ENTRY(name) extern const CodecEntry k##name##Entry;
+NDLFS_CODECS(NDLFS_ENTRY)
+#undef NDLFS_ENTRY
 
 // Makes the codec of one item of `codecs` of Zarr v3, for codecs that have codecs.
 CodecResult MakeZarr3Codec(const Json& json, const ChunkForm& form, unsigned bits);

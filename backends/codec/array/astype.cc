@@ -33,14 +33,14 @@ model::Result<NumberDtypes> ParseAsType(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeAsType(const CodecConfig& config) {
+static CodecResult MakeAsType(const CodecConfig& config) {
   NDLFS_TRY(NumberDtypes dtypes, ParseAsType(config), "astype");
   return MakeNumberCodec(
       config, std::make_shared<const ConversionFilter>("astype", std::move(dtypes.encoded),
                                                        std::move(dtypes.decoded)));
 }
 
-CodecResult MakeQuantize(const CodecConfig& config) {
+static CodecResult MakeQuantize(const CodecConfig& config) {
   NDLFS_TRY(NumberDtypes dtypes, ParseNumberDtypes(config), "quantize");
   if (!NumberTypeOf(dtypes.encoded)->is_float() || !NumberTypeOf(dtypes.decoded)->is_float()) {
     return model::BadInput("quantize: only floats can be quantized");
@@ -49,5 +49,8 @@ CodecResult MakeQuantize(const CodecConfig& config) {
       config, std::make_shared<const ConversionFilter>("quantize", std::move(dtypes.encoded),
                                                        std::move(dtypes.decoded)));
 }
+
+const CodecEntry kAsTypeEntry = {"", "astype", "", MakeAsType};
+const CodecEntry kQuantizeEntry = {"", "quantize", "", MakeQuantize};
 
 }  // namespace ndlfs::backends

@@ -28,15 +28,22 @@ class BitRoundOfArrays final : public ArrayToArrayCodec {
 
 }  // namespace
 
-CodecResult MakeBitRound(const CodecConfig& config) {
+static CodecResult MakeBitRound(const CodecConfig& config) {
   if (config.dialect == CodecDialect::kNumcodecs) return NewCodec<StoredCodec>("bitround");
   return NewCodec<BitRoundOfArrays>();
 }
 
-CodecResult MakeBitGroom(const CodecConfig&) { return NewCodec<StoredCodec>("bitgroom"); }
+static CodecResult MakeBitGroom(const CodecConfig&) {
+  return NewCodec<StoredCodec>("bitgroom");
+}
 
-CodecResult MakeGranularBitRound(const CodecConfig&) {
+static CodecResult MakeGranularBitRound(const CodecConfig&) {
   return NewCodec<StoredCodec>("granular_bitround");
 }
+
+const CodecEntry kBitGroomEntry = {"", "", "32022", MakeBitGroom, "bitgroom"};
+const CodecEntry kBitRoundEntry = {"bitround", "bitround", "", MakeBitRound};
+const CodecEntry kGranularBitRoundEntry = {"", "", "32023", MakeGranularBitRound,
+                                           "granular_bitround"};
 
 }  // namespace ndlfs::backends

@@ -68,7 +68,7 @@ model::Result<ByteOrder> ParseEndian(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeBytes(const CodecConfig& config) {
+static CodecResult MakeBytes(const CodecConfig& config) {
   const model::Datatype& dtype = config.form->dtype;
   if (!dtype.is_fixed_size()) {
     return model::BadInput("bytes: {} has no fixed size", dtype.keyword());
@@ -83,5 +83,9 @@ model::Result<std::shared_ptr<const ArrayToBytesCodec>> MakeStoredBytes(
   NDLFS_TRY(auto runs, PlanFrom(stored));
   return std::make_shared<const BytesCodec>(std::move(runs));
 }
+
+const CodecEntry kBytesEntry = {"bytes", "", "", MakeBytes};
+// The name in drafts of Zarr v3.
+const CodecEntry kEndianEntry = {"endian", "", "", MakeBytes, ""};
 
 }  // namespace ndlfs::backends

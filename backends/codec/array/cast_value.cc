@@ -381,10 +381,12 @@ model::Result<AnyCodec> ParseCastValue(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeCastValue(const CodecConfig& config) {
+static CodecResult MakeCastValue(const CodecConfig& config) {
   auto codec = ParseCastValue(config);
   if (!codec) return model::Propagate(std::move(codec).error(), "cast_value");
   return codec;
 }
+
+const CodecEntry kCastValueEntry = {"cast_value", "", "", MakeCastValue};
 
 }  // namespace ndlfs::backends

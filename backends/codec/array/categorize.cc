@@ -156,7 +156,7 @@ model::Result<std::optional<model::Datatype>> ParseTextDtype(const CodecConfig& 
 
 }  // namespace
 
-CodecResult MakeCategorize(const CodecConfig& config) {
+static CodecResult MakeCategorize(const CodecConfig& config) {
   NDLFS_TRY(Categories categories, ParseCategories(config), "categorize");
   NDLFS_TRY(const auto dtype, ParseTextDtype(config), "categorize: dtype");
   if (!dtype) {
@@ -172,5 +172,7 @@ CodecResult MakeCategorize(const CodecConfig& config) {
   }
   return NewCodec<CategorizeBytes>(std::move(categories), dtype->size());
 }
+
+const CodecEntry kCategorizeEntry = {"", "categorize", "", MakeCategorize};
 
 }  // namespace ndlfs::backends

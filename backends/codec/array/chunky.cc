@@ -40,7 +40,7 @@ class ChunkyCodec final : public ArrayToBytesCodec {
   const std::shared_ptr<const ArrayToBytesCodec> bytes_;  // of the elements in that order
 };
 
-model::Result<model::ByteOrder> ParseEndian(const CodecConfig& config) {
+model::Result<model::ByteOrder> ParseChunkyEndian(const CodecConfig& config) {
   // virtual-tiff leaves it out of metadata, and then reads little-endian numbers.
   if (!config.configuration->contains("endian")) return model::ByteOrder::kLittle;
   NDLFS_TRY(const auto endian, TextMember(config, "endian"));
@@ -52,16 +52,18 @@ model::Result<model::ByteOrder> ParseEndian(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeChunky(const CodecConfig& config) {
+static CodecResult MakeChunky(const CodecConfig& config) {
   constexpr std::string_view kName = "ChunkyCodec";
   NDLFS_RETURN_IF_ERROR(RefuseOtherMembers(config, {"endian"}), kName);
   const model::Datatype& dtype = config.form->dtype;
   if (!dtype.is_fixed_size()) {
     return model::BadInput("ChunkyCodec: {} has no fixed size", dtype.keyword());
   }
-  NDLFS_TRY(const model::ByteOrder order, ParseEndian(config), kName);
+  NDLFS_TRY(const model::ByteOrder order, ParseChunkyEndian(config), kName);
   NDLFS_TRY(auto bytes, MakeStoredBytes(dtype.WithOrder(order)), kName);
   return NewCodec<ChunkyCodec>(std::move(bytes));
 }
+
+const CodecEntry kChunkyEntry = {"ChunkyCodec", "", "", MakeChunky};
 
 }  // namespace ndlfs::backends

@@ -85,10 +85,12 @@ model::Result<NumberDtypes> ParseDelta(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeDelta(const CodecConfig& config) {
+static CodecResult MakeDelta(const CodecConfig& config) {
   NDLFS_TRY(NumberDtypes dtypes, ParseDelta(config), "delta");
   return MakeNumberCodec(config, std::make_shared<const DeltaFilter>(
                                      std::move(dtypes.encoded), std::move(dtypes.decoded)));
 }
+
+const CodecEntry kDeltaEntry = {"", "delta", "", MakeDelta};
 
 }  // namespace ndlfs::backends

@@ -164,16 +164,21 @@ model::Result<Json> ParseJsonBytes(ConstByteSpan bytes, size_t max_values) {
 
 }  // namespace
 
-CodecResult MakeJson2(const CodecConfig& config) {
+static CodecResult MakeJson2(const CodecConfig& config) {
   return MakeDocument(config, &ParseJsonBytes);
 }
-CodecResult MakeMsgpack2(const CodecConfig& config) {
+static CodecResult MakeMsgpack2(const CodecConfig& config) {
   return MakeDocument(config, &ParseMsgpack);
 }
 
-CodecResult MakePickle(const CodecConfig&) {
+static CodecResult MakePickle(const CodecConfig&) {
   return model::Unsupported(
       "pickle: its data are a program for Python, which ndlfs does not run");
 }
+
+const CodecEntry kJson2Entry = {"", "json2", "", MakeJson2};
+const CodecEntry kMsgpack2Entry = {"", "msgpack2", "", MakeMsgpack2};
+// Always fails.
+const CodecEntry kPickleEntry = {"", "pickle", "", MakePickle, ""};
 
 }  // namespace ndlfs::backends

@@ -65,12 +65,14 @@ model::Result<double> RealMember(const CodecConfig& config, const char* key) {
 
 }  // namespace
 
-CodecResult MakeFixedScaleOffset(const CodecConfig& config) {
+static CodecResult MakeFixedScaleOffset(const CodecConfig& config) {
   NDLFS_TRY(NumberDtypes dtypes, ParseNumberDtypes(config), "fixedscaleoffset");
   NDLFS_TRY(const double scale, RealMember(config, "scale"), "fixedscaleoffset");
   NDLFS_TRY(const double offset, RealMember(config, "offset"), "fixedscaleoffset");
   return MakeNumberCodec(
       config, std::make_shared<const FixedScaleOffsetFilter>(std::move(dtypes), scale, offset));
 }
+
+const CodecEntry kFixedScaleOffsetEntry = {"", "fixedscaleoffset", "", MakeFixedScaleOffset};
 
 }  // namespace ndlfs::backends

@@ -225,21 +225,27 @@ CodecResult MakePredictor(const CodecConfig& config, bool is_of_floats) {
 
 }  // namespace
 
-CodecResult MakeImagecodecsDelta(const CodecConfig& config) {
+static CodecResult MakeImagecodecsDelta(const CodecConfig& config) {
   return MakePredictor(config, false);
 }
 
-CodecResult MakeImagecodecsFloatpred(const CodecConfig& config) {
+static CodecResult MakeImagecodecsFloatpred(const CodecConfig& config) {
   return MakePredictor(config, true);
 }
 
 // Sums along the last dimension, which NumPy converts to the type of the array.
-CodecResult MakeHorizontalDelta(const CodecConfig& config) {
+static CodecResult MakeHorizontalDelta(const CodecConfig& config) {
   constexpr std::string_view kName = "HorizontalDeltaCodec";
   NDLFS_RETURN_IF_ERROR(RefuseOtherMembers(config, {}), kName);
   const PredictorRule rule;
   NDLFS_RETURN_IF_ERROR(CheckType(rule, config.form->dtype), kName);
   return NewCodec<PredictorOfElements>(rule, kName);
 }
+
+const CodecEntry kHorizontalDeltaEntry = {"HorizontalDeltaCodec", "", "", MakeHorizontalDelta};
+const CodecEntry kImagecodecsDeltaEntry = {"imagecodecs_delta", "imagecodecs_delta", "",
+                                           MakeImagecodecsDelta};
+const CodecEntry kImagecodecsFloatpredEntry = {"imagecodecs_floatpred", "imagecodecs_floatpred",
+                                               "", MakeImagecodecsFloatpred};
 
 }  // namespace ndlfs::backends

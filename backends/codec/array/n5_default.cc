@@ -123,7 +123,7 @@ std::string NameOf(const Json& codecs, size_t i) {
 
 }  // namespace
 
-CodecResult MakeN5Default(const CodecConfig& config) {
+static CodecResult MakeN5Default(const CodecConfig& config) {
   if (!config.form->dtype.is_fixed_size()) {
     return model::BadInput("n5_default: {} has no fixed size", config.form->dtype.keyword());
   }
@@ -135,5 +135,7 @@ CodecResult MakeN5Default(const CodecConfig& config) {
   NDLFS_TRY(CodecChain chain, MakeZarr3Chain(*codecs, *config.form, config.bits), "n5_default");
   return NewCodec<N5DefaultCodec>(std::move(chain), config.form->shape);
 }
+
+const CodecEntry kN5DefaultEntry = {"n5_default", "", "", MakeN5Default};
 
 }  // namespace ndlfs::backends

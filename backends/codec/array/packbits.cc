@@ -202,11 +202,13 @@ model::Result<Packing> ParsePacking(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakePackBits(const CodecConfig& config) {
+static CodecResult MakePackBits(const CodecConfig& config) {
   if (config.dialect == CodecDialect::kNumcodecs) return NewCodec<PackedBoolsOfBytes>();
   if (config.name != "packbits") return NewCodec<PackedBoolsOfArrays>();
   NDLFS_TRY(const Packing packing, ParsePacking(config), "packbits");
   return NewCodec<PackBitsCodec>(packing);
 }
+
+const CodecEntry kPackBitsEntry = {"packbits", "packbits", "", MakePackBits};
 
 }  // namespace ndlfs::backends

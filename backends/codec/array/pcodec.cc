@@ -65,11 +65,13 @@ std::optional<PcoType> PcoTypeOf(const model::Datatype& dtype) {
 
 }  // namespace
 
-CodecResult MakePcodec(const CodecConfig& config) {
+static CodecResult MakePcodec(const CodecConfig& config) {
   if (config.dialect == CodecDialect::kNumcodecs) return NewCodec<PcodecBytesCodec>();
   const auto type = PcoTypeOf(config.form->dtype);
   if (!type) return model::Unsupported("pcodec: elements of {}", config.form->dtype.keyword());
   return NewCodec<PcodecCodec>(*type);
 }
+
+const CodecEntry kPcodecEntry = {"", "pcodec", "", MakePcodec};
 
 }  // namespace ndlfs::backends

@@ -126,7 +126,7 @@ class ExtentParser {
 
 }  // namespace
 
-CodecResult MakeReshape(const CodecConfig& config) {
+static CodecResult MakeReshape(const CodecConfig& config) {
   NDLFS_TRY(const Json* json, RequireMember(*config.configuration, "shape"), "reshape");
   if (!json->is_array() || json->size() > 64) {
     return model::BadInput("reshape: shape: expected a list of at most 64, found {}",
@@ -140,5 +140,7 @@ CodecResult MakeReshape(const CodecConfig& config) {
   }
   return NewCodec<ReshapeCodec>(std::move(extents));
 }
+
+const CodecEntry kReshapeEntry = {"reshape", "", "", MakeReshape};
 
 }  // namespace ndlfs::backends

@@ -146,10 +146,12 @@ model::Result<AnyCodec> ParseScaleOffset(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeScaleOffset(const CodecConfig& config) {
+static CodecResult MakeScaleOffset(const CodecConfig& config) {
   auto codec = ParseScaleOffset(config);
   if (!codec) return model::Propagate(std::move(codec).error(), "scale_offset");
   return codec;
 }
+
+const CodecEntry kScaleOffsetEntry = {"scale_offset", "", "", MakeScaleOffset};
 
 }  // namespace ndlfs::backends

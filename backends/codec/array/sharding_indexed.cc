@@ -203,7 +203,7 @@ class ShardingCodec final : public ArrayToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeShardingIndexed(const CodecConfig& config) {
+static CodecResult MakeShardingIndexed(const CodecConfig& config) {
   NDLFS_TRY(ShardLayout::Parsed parsed,
             ShardLayout::Parse(*config.configuration, *config.form));
   NDLFS_TRY(CodecChain inner,
@@ -213,5 +213,7 @@ CodecResult MakeShardingIndexed(const CodecConfig& config) {
             "codecs");
   return NewCodec<ShardingCodec>(std::move(parsed.layout), std::move(inner), config.form->fill);
 }
+
+const CodecEntry kShardingIndexedEntry = {"sharding_indexed", "", "", MakeShardingIndexed};
 
 }  // namespace ndlfs::backends

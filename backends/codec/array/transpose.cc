@@ -127,7 +127,7 @@ model::Result<Order> ParseOrder(const Json& json, size_t rank) {
 
 }  // namespace
 
-CodecResult MakeTranspose(const CodecConfig& config) {
+static CodecResult MakeTranspose(const CodecConfig& config) {
   NDLFS_TRY(const Json* json, RequireMember(*config.configuration, "order"), "transpose");
   NDLFS_TRY(Order order, ParseOrder(*json, config.form->shape.size()), "transpose: order");
   return NewCodec<TransposeCodec>(std::move(order));
@@ -136,5 +136,7 @@ CodecResult MakeTranspose(const CodecConfig& config) {
 std::shared_ptr<const ArrayToArrayCodec> MakeFortranOrder(size_t rank) {
   return std::make_shared<const TransposeCodec>(ReversedOrder(rank));
 }
+
+const CodecEntry kTransposeEntry = {"transpose", "", "", MakeTranspose};
 
 }  // namespace ndlfs::backends

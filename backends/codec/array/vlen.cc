@@ -138,17 +138,17 @@ model::Result<model::Datatype> ParseItem(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeVlenUtf8(const CodecConfig& config) {
+static CodecResult MakeVlenUtf8(const CodecConfig& config) {
   if (!IsTextOrBytes(config.form->dtype)) return DoesNotApply("vlen-utf8", config.form->dtype);
   return NewCodec<VlenUtf8Codec>();
 }
 
-CodecResult MakeVlenBytes(const CodecConfig& config) {
+static CodecResult MakeVlenBytes(const CodecConfig& config) {
   if (!IsTextOrBytes(config.form->dtype)) return DoesNotApply("vlen-bytes", config.form->dtype);
   return NewCodec<VlenBytesCodec>();
 }
 
-CodecResult MakeVlenArray(const CodecConfig& config) {
+static CodecResult MakeVlenArray(const CodecConfig& config) {
   const model::Datatype& dtype = config.form->dtype;
   NDLFS_TRY(const model::Datatype item, ParseItem(config), "vlen-array");
   if (dtype.kind() != model::Datatype::Kind::kVlen || !dtype.base().is_fixed_size() ||
@@ -158,5 +158,9 @@ CodecResult MakeVlenArray(const CodecConfig& config) {
   NDLFS_TRY(auto runs, model::PlanByteSwap(item, model::ByteOrder::kLittle), "vlen-array");
   return NewCodec<VlenArrayCodec>(item.size(), std::move(runs));
 }
+
+const CodecEntry kVlenArrayEntry = {"", "vlen-array", "", MakeVlenArray};
+const CodecEntry kVlenBytesEntry = {"vlen-bytes", "vlen-bytes", "", MakeVlenBytes};
+const CodecEntry kVlenUtf8Entry = {"vlen-utf8", "vlen-utf8", "", MakeVlenUtf8};
 
 }  // namespace ndlfs::backends

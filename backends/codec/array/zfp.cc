@@ -3,6 +3,10 @@
 // zfp compresses numbers in blocks of 4 by 4 by ... Its parameters are in the configuration for
 // Zarr v3 "zfp", in a header before each chunk for numcodecs "zfpy", and in a header in the
 // client data for HDF5 filter 32013 (H5Z-ZFP).
+#include "backends/codec/factories.h"
+
+#if NDLFS_WITH_ZFP
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -10,7 +14,6 @@
 #include <utility>
 
 #include "backends/codec/byte_swap.h"
-#include "backends/codec/factories.h"
 #include "backends/codec/hdf5_config.h"
 #include "backends/codec/number_type.h"
 #include "backends/codec/stream/zfp_stream.h"
@@ -300,11 +303,23 @@ model::Result<AnyCodec> ParseZarr3(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeZfp(const CodecConfig& config) {
+static CodecResult MakeZfp(const CodecConfig& config) {
   if (config.dialect == CodecDialect::kNumcodecs) return NewCodec<ZfpyCodec>(*config.form);
   auto codec = config.dialect == CodecDialect::kHdf5 ? ParseHdf5(config) : ParseZarr3(config);
   if (!codec) return model::Propagate(std::move(codec).error(), "zfp");
   return codec;
 }
 
+const CodecEntry kZfpEntry = {"zfp", "zfpy", "32013", MakeZfp};
+
 }  // namespace ndlfs::backends
+
+#else
+
+namespace ndlfs::backends {
+
+const CodecEntry kZfpEntry = {"zfp", "zfpy", "32013", nullptr};
+
+}  // namespace ndlfs::backends
+
+#endif

@@ -29,6 +29,8 @@ class Base64Codec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeBase64(const CodecConfig&) { return NewCodec<Base64Codec>(); }
+static CodecResult MakeBase64(const CodecConfig&) { return NewCodec<Base64Codec>(); }
+
+const CodecEntry kBase64Entry = {"", "base64", "", MakeBase64};
 
 }  // namespace ndlfs::backends

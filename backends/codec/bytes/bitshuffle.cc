@@ -160,10 +160,12 @@ model::Result<AnyCodec> ParseBitshuffle(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeBitshuffle(const CodecConfig& config) {
+static CodecResult MakeBitshuffle(const CodecConfig& config) {
   auto codec = ParseBitshuffle(config);
   if (!codec) return model::Propagate(std::move(codec).error(), "bitshuffle");
   return codec;
 }
+
+const CodecEntry kBitshuffleEntry = {"", "", "32008", MakeBitshuffle, "bitshuffle"};
 
 }  // namespace ndlfs::backends

@@ -247,6 +247,10 @@ class BloscCodec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeBlosc(const CodecConfig&) { return NewCodec<BloscCodec>(); }
+static CodecResult MakeBlosc(const CodecConfig&) { return NewCodec<BloscCodec>(); }
+
+const CodecEntry kBloscEntry = {"blosc", "blosc", "32001", MakeBlosc};
+const CodecEntry kImagecodecsBloscEntry = {"imagecodecs_blosc", "imagecodecs_blosc", "",
+                                           MakeBlosc, ""};
 
 }  // namespace ndlfs::backends

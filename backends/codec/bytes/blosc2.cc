@@ -233,6 +233,8 @@ class Blosc2Codec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeBlosc2(const CodecConfig&) { return NewCodec<Blosc2Codec>(); }
+static CodecResult MakeBlosc2(const CodecConfig&) { return NewCodec<Blosc2Codec>(); }
+
+const CodecEntry kBlosc2Entry = {"", "", "32026", MakeBlosc2, "blosc2"};
 
 }  // namespace ndlfs::backends

@@ -46,6 +46,9 @@ class ByteRunsCodec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeByteRuns(const CodecConfig&) { return NewCodec<ByteRunsCodec>(); }
+static CodecResult MakeByteRuns(const CodecConfig&) { return NewCodec<ByteRunsCodec>(); }
+
+const CodecEntry kByteRunsEntry = {"imagecodecs_packbits", "imagecodecs_packbits", "",
+                                   MakeByteRuns};
 
 }  // namespace ndlfs::backends

@@ -70,6 +70,9 @@ class Bz2Codec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeBz2(const CodecConfig&) { return NewCodec<Bz2Codec>(); }
+static CodecResult MakeBz2(const CodecConfig&) { return NewCodec<Bz2Codec>(); }
+
+const CodecEntry kBz2Entry = {"", "bz2", "307", MakeBz2};
+const CodecEntry kImagecodecsBz2Entry = {"imagecodecs_bz2", "imagecodecs_bz2", "", MakeBz2, ""};
 
 }  // namespace ndlfs::backends

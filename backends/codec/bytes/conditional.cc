@@ -121,10 +121,12 @@ CodecResult ParseConditional(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeConditional(const CodecConfig& config) {
+static CodecResult MakeConditional(const CodecConfig& config) {
   auto codec = ParseConditional(config);
   if (!codec) return model::Propagate(std::move(codec).error(), "conditional");
   return codec;
 }
+
+const CodecEntry kConditionalEntry = {"conditional", "", "", MakeConditional};
 
 }  // namespace ndlfs::backends

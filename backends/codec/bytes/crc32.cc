@@ -33,16 +33,19 @@ class Adler32Codec final : public ChecksumCodec {
 
 }  // namespace
 
-CodecResult MakeCrc32(const CodecConfig& config) {
+static CodecResult MakeCrc32(const CodecConfig& config) {
   NDLFS_TRY(const auto location, ParseChecksumLocation(config, ChecksumCodec::Location::kStart),
             "crc32");
   return NewCodec<Crc32Codec>(location);
 }
 
-CodecResult MakeAdler32(const CodecConfig& config) {
+static CodecResult MakeAdler32(const CodecConfig& config) {
   NDLFS_TRY(const auto location, ParseChecksumLocation(config, ChecksumCodec::Location::kStart),
             "adler32");
   return NewCodec<Adler32Codec>(location);
 }
+
+const CodecEntry kAdler32Entry = {"", "adler32", "", MakeAdler32};
+const CodecEntry kCrc32Entry = {"", "crc32", "", MakeCrc32};
 
 }  // namespace ndlfs::backends

@@ -119,10 +119,12 @@ uint32_t Crc32c(ConstByteSpan data) {
   return Crc32cPortable(data);
 }
 
-CodecResult MakeCrc32c(const CodecConfig& config) {
+static CodecResult MakeCrc32c(const CodecConfig& config) {
   NDLFS_TRY(const auto location, ParseChecksumLocation(config, ChecksumCodec::Location::kEnd),
             "crc32c");
   return NewCodec<Crc32cCodec>(location);
 }
+
+const CodecEntry kCrc32cEntry = {"crc32c", "crc32c", "", MakeCrc32c};
 
 }  // namespace ndlfs::backends

@@ -58,6 +58,8 @@ class Fletcher32Codec final : public ChecksumCodec {
 
 }  // namespace
 
-CodecResult MakeFletcher32(const CodecConfig&) { return NewCodec<Fletcher32Codec>(); }
+static CodecResult MakeFletcher32(const CodecConfig&) { return NewCodec<Fletcher32Codec>(); }
+
+const CodecEntry kFletcher32Entry = {"", "fletcher32", "3", MakeFletcher32};
 
 }  // namespace ndlfs::backends

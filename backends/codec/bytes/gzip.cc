@@ -41,6 +41,10 @@ class GzipCodec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeGzip(const CodecConfig&) { return NewCodec<GzipCodec>(); }
+static CodecResult MakeGzip(const CodecConfig&) { return NewCodec<GzipCodec>(); }
+
+const CodecEntry kGzipEntry = {"gzip", "gzip", "", MakeGzip};
+const CodecEntry kImagecodecsGzipEntry = {"imagecodecs_gzip", "imagecodecs_gzip", "", MakeGzip,
+                                          ""};
 
 }  // namespace ndlfs::backends

@@ -74,6 +74,9 @@ class Hdf5Lz4Codec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeHdf5Lz4(const CodecConfig&) { return NewCodec<Hdf5Lz4Codec>(); }
+static CodecResult MakeHdf5Lz4(const CodecConfig&) { return NewCodec<Hdf5Lz4Codec>(); }
+
+// With a frame of its own.
+const CodecEntry kHdf5Lz4Entry = {"", "", "32004", MakeHdf5Lz4, "lz4"};
 
 }  // namespace ndlfs::backends

@@ -164,10 +164,12 @@ model::Result<AnyCodec> ParseHdf5ScaleOffset(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeHdf5ScaleOffset(const CodecConfig& config) {
+static CodecResult MakeHdf5ScaleOffset(const CodecConfig& config) {
   auto codec = ParseHdf5ScaleOffset(config);
   if (!codec) return model::Propagate(std::move(codec).error(), "scaleoffset");
   return codec;
 }
+
+const CodecEntry kHdf5ScaleOffsetEntry = {"", "", "6", MakeHdf5ScaleOffset, "scaleoffset"};
 
 }  // namespace ndlfs::backends

@@ -78,7 +78,7 @@ class JenkinsCodec final : public ChecksumCodec {
 
 }  // namespace
 
-CodecResult MakeJenkinsLookup3(const CodecConfig& config) {
+static CodecResult MakeJenkinsLookup3(const CodecConfig& config) {
   NDLFS_TRY(const auto initial, SizeMember(config, "initval"), "jenkins_lookup3");
   if (initial.value_or(0) > UINT32_MAX) {
     return model::BadInput("jenkins_lookup3: initval: {} is too large", *initial);
@@ -88,5 +88,7 @@ CodecResult MakeJenkinsLookup3(const CodecConfig& config) {
   }
   return NewCodec<JenkinsCodec>(static_cast<uint32_t>(initial.value_or(0)));
 }
+
+const CodecEntry kJenkinsLookup3Entry = {"", "jenkins_lookup3", "", MakeJenkinsLookup3};
 
 }  // namespace ndlfs::backends

@@ -40,6 +40,8 @@ class Lz4Codec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeLz4(const CodecConfig&) { return NewCodec<Lz4Codec>(); }
+static CodecResult MakeLz4(const CodecConfig&) { return NewCodec<Lz4Codec>(); }
+
+const CodecEntry kLz4Entry = {"", "lz4", "", MakeLz4};
 
 }  // namespace ndlfs::backends

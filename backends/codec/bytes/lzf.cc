@@ -34,6 +34,8 @@ class LzfCodec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeLzf(const CodecConfig&) { return NewCodec<LzfCodec>(); }
+static CodecResult MakeLzf(const CodecConfig&) { return NewCodec<LzfCodec>(); }
+
+const CodecEntry kLzfEntry = {"", "", "32000", MakeLzf, "lzf"};
 
 }  // namespace ndlfs::backends

@@ -215,7 +215,7 @@ model::Result<FilterChain> ParseFilters(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeLzma(const CodecConfig& config) {
+static CodecResult MakeLzma(const CodecConfig& config) {
   NDLFS_TRY(const auto number, SizeMember(config, "format"), "lzma");
   const uint64_t format = number.value_or(static_cast<uint64_t>(Format::kXz));
   if (format > static_cast<uint64_t>(Format::kRaw)) {
@@ -227,5 +227,9 @@ CodecResult MakeLzma(const CodecConfig& config) {
   NDLFS_TRY(FilterChain filters, ParseFilters(config), "lzma");
   return NewCodec<LzmaCodec>(Format::kRaw, std::move(filters));
 }
+
+const CodecEntry kImagecodecsLzmaEntry = {"imagecodecs_lzma", "imagecodecs_lzma", "", MakeLzma,
+                                          ""};
+const CodecEntry kLzmaEntry = {"", "lzma", "", MakeLzma};
 
 }  // namespace ndlfs::backends

@@ -2,9 +2,11 @@
 //
 // HDF5 filter 305 (lzo), as PyTables has written it since 2004: one LZO1X stream.
 // Decoding does not need the parameters (level, version and kind of object).
-#include <lzo/lzo1x.h>
-
 #include "backends/codec/factories.h"
+
+#if NDLFS_WITH_LZO
+
+#include <lzo/lzo1x.h>
 
 namespace ndlfs::backends {
 namespace {
@@ -30,6 +32,18 @@ class LzoCodec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeLzo(const CodecConfig&) { return NewCodec<LzoCodec>(); }
+static CodecResult MakeLzo(const CodecConfig&) { return NewCodec<LzoCodec>(); }
+
+const CodecEntry kLzoEntry = {"", "", "305", MakeLzo, "lzo"};
 
 }  // namespace ndlfs::backends
+
+#else
+
+namespace ndlfs::backends {
+
+const CodecEntry kLzoEntry = {"", "", "305", nullptr, "lzo"};
+
+}  // namespace ndlfs::backends
+
+#endif

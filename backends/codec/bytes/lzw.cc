@@ -120,6 +120,8 @@ class LzwCodec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeLzw(const CodecConfig&) { return NewCodec<LzwCodec>(); }
+static CodecResult MakeLzw(const CodecConfig&) { return NewCodec<LzwCodec>(); }
+
+const CodecEntry kLzwEntry = {"imagecodecs_lzw", "imagecodecs_lzw", "", MakeLzw};
 
 }  // namespace ndlfs::backends

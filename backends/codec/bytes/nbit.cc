@@ -216,10 +216,12 @@ model::Result<AnyCodec> ParseNBit(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeNBit(const CodecConfig& config) {
+static CodecResult MakeNBit(const CodecConfig& config) {
   auto codec = ParseNBit(config);
   if (!codec) return model::Propagate(std::move(codec).error(), "nbit");
   return codec;
 }
+
+const CodecEntry kNBitEntry = {"", "", "5", MakeNBit, "nbit"};
 
 }  // namespace ndlfs::backends

@@ -43,9 +43,11 @@ model::Result<uint64_t> ParseElementSize(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeShuffle(const CodecConfig& config) {
+static CodecResult MakeShuffle(const CodecConfig& config) {
   NDLFS_TRY(const uint64_t size, ParseElementSize(config), "shuffle");
   return NewCodec<ShuffleCodec>(size);
 }
+
+const CodecEntry kShuffleEntry = {"", "shuffle", "2", MakeShuffle};
 
 }  // namespace ndlfs::backends

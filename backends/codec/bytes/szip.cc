@@ -3,12 +3,15 @@
 // HDF5 filter 4 (szip): the decoded size as a little-endian uint32, then data of the
 // szip library. libaec decodes them. Its replacements for szip's own functions are not
 // used, because they fill a last scanline that was cut short with uninitialized memory.
+#include "backends/codec/factories.h"
+
+#if NDLFS_WITH_SZIP
+
 #include <libaec.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "backends/codec/factories.h"
 #include "backends/codec/hdf5_config.h"
 #include "backends/codec/little_endian.h"
 
@@ -142,10 +145,22 @@ model::Result<AnyCodec> ParseSzip(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeSzip(const CodecConfig& config) {
+static CodecResult MakeSzip(const CodecConfig& config) {
   auto codec = ParseSzip(config);
   if (!codec) return model::Propagate(std::move(codec).error(), "szip");
   return codec;
 }
 
+const CodecEntry kSzipEntry = {"", "", "4", MakeSzip, "szip"};
+
 }  // namespace ndlfs::backends
+
+#else
+
+namespace ndlfs::backends {
+
+const CodecEntry kSzipEntry = {"", "", "4", nullptr, "szip"};
+
+}  // namespace ndlfs::backends
+
+#endif

@@ -187,10 +187,12 @@ model::Result<AnyCodec> ParseVbz(const CodecConfig& config) {
 
 }  // namespace
 
-CodecResult MakeVbz(const CodecConfig& config) {
+static CodecResult MakeVbz(const CodecConfig& config) {
   auto codec = ParseVbz(config);
   if (!codec) return model::Propagate(std::move(codec).error(), "vbz");
   return codec;
 }
+
+const CodecEntry kVbzEntry = {"", "", "32020", MakeVbz, "vbz"};
 
 }  // namespace ndlfs::backends

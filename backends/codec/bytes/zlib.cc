@@ -29,6 +29,14 @@ class ZlibCodec final : public BytesToBytesCodec {
 
 }  // namespace
 
-CodecResult MakeZlib(const CodecConfig&) { return NewCodec<ZlibCodec>(); }
+static CodecResult MakeZlib(const CodecConfig&) { return NewCodec<ZlibCodec>(); }
+
+const CodecEntry kImagecodecsZlibEntry = {"imagecodecs_zlib", "imagecodecs_zlib", "", MakeZlib,
+                                          ""};
+const CodecEntry kImagecodecsZlibngEntry = {"imagecodecs_zlibng", "imagecodecs_zlibng", "",
+                                            MakeZlib, ""};
+const CodecEntry kImagecodecsZopfliEntry = {"imagecodecs_zopfli", "imagecodecs_zopfli", "",
+                                            MakeZlib, ""};
+const CodecEntry kZlibEntry = {"", "zlib", "1", MakeZlib};
 
 }  // namespace ndlfs::backends

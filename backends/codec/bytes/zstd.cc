@@ -44,6 +44,10 @@ model::Result<size_t> DecodeZstd(ConstByteSpan encoded, ByteSpan decoded) {
   return size;
 }
 
-CodecResult MakeZstd(const CodecConfig&) { return NewCodec<ZstdCodec>(); }
+static CodecResult MakeZstd(const CodecConfig&) { return NewCodec<ZstdCodec>(); }
+
+const CodecEntry kImagecodecsZstdEntry = {"imagecodecs_zstd", "imagecodecs_zstd", "", MakeZstd,
+                                          ""};
+const CodecEntry kZstdEntry = {"zstd", "zstd", "32015", MakeZstd};
 
 }  // namespace ndlfs::backends

@@ -250,16 +250,19 @@ std::shared_ptr<const ArrayToBytesCodec> MakeGribFieldCodec(const GribFieldOptio
   return std::make_shared<const GribFieldCodec>("grib", options);
 }
 
-CodecResult MakeGrib(const CodecConfig& config) {
+static CodecResult MakeGrib(const CodecConfig& config) {
   auto codec = ParseGrib(config);
   if (!codec) return model::Propagate(std::move(codec).error(), "grib");
   return codec;
 }
 
-CodecResult MakeGribberish(const CodecConfig& config) {
+static CodecResult MakeGribberish(const CodecConfig& config) {
   auto codec = ParseGribberish(config);
   if (!codec) return model::Propagate(std::move(codec).error(), "gribberish");
   return codec;
 }
+
+const CodecEntry kGribEntry = {"grib", "grib", "", MakeGrib};
+const CodecEntry kGribberishEntry = {"gribberish", "", "", MakeGribberish};
 
 }  // namespace ndlfs::backends

@@ -112,12 +112,12 @@ bool IsImagecodecsPicture(std::string_view name) {
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
-CodecResult MakeImagecodecsDeflate(const CodecConfig& config) {
+static CodecResult MakeImagecodecsDeflate(const CodecConfig& config) {
   NDLFS_RETURN_IF_ERROR(RefuseMembers(config, {"raw"}));
-  return MakeZlib(config);
+  return kZlibEntry.make(config);
 }
 
-CodecResult MakeImagecodecsJpeg(const CodecConfig& config) {
+static CodecResult MakeImagecodecsJpeg(const CodecConfig& config) {
   NDLFS_RETURN_IF_ERROR(RefuseMembers(config, {"header", "lossless"}));
   PictureRule rule{.kind = PictureKind::kJpeg};
   NDLFS_TRY(rule.colours, JpegColours(config));
@@ -130,12 +130,12 @@ CodecResult MakeImagecodecsJpeg(const CodecConfig& config) {
   return MakePicture(config, std::move(rule));
 }
 
-CodecResult MakeImagecodecsJpeg2k(const CodecConfig& config) {
+static CodecResult MakeImagecodecsJpeg2k(const CodecConfig& config) {
   NDLFS_RETURN_IF_ERROR(RefuseMembers(config, {"planar"}));
   return MakePicture(config, {.kind = PictureKind::kJpeg2000});
 }
 
-CodecResult MakeImagecodecsJpegXl(const CodecConfig& config) {
+static CodecResult MakeImagecodecsJpegXl(const CodecConfig& config) {
   NDLFS_RETURN_IF_ERROR(RefuseOtherFrames(config));
   const Json* keeps = FindMember(config, "keeporientation");
   if (keeps && !keeps->is_boolean()) {
@@ -147,30 +147,56 @@ CodecResult MakeImagecodecsJpegXl(const CodecConfig& config) {
                               .extras = PictureRule::Extras::kAsImagecodecs});
 }
 
-CodecResult MakeImagecodecsLerc(const CodecConfig& config) {
+static CodecResult MakeImagecodecsLerc(const CodecConfig& config) {
   NDLFS_RETURN_IF_ERROR(RefuseMembers(config, {"planar", "compression"}));
   // The library puts the bands of a picture one after the other.
   return MakePicture(config, {.kind = PictureKind::kLerc, .has_bands = false});
 }
 
-CodecResult MakeImagecodecsPng(const CodecConfig& config) {
+static CodecResult MakeImagecodecsPng(const CodecConfig& config) {
   return MakePicture(config, {.kind = PictureKind::kPng});
 }
 
-CodecResult MakeImagecodecsBitorder(const CodecConfig&) { return AnyCodec(MakeReverseBits()); }
+static CodecResult MakeImagecodecsBitorder(const CodecConfig&) {
+  return AnyCodec(MakeReverseBits());
+}
 
-CodecResult MakeImagecodecsLz4(const CodecConfig& config) {
+static CodecResult MakeImagecodecsLz4(const CodecConfig& config) {
   const Json* header = FindMember(config, "header");
   if (header != nullptr && *header != true) {
     return model::Unsupported("header: {} is not supported", DescribeJson(*header));
   }
-  return MakeLz4(config);
+  return kLz4Entry.make(config);
 }
 
-CodecResult MakeImagecodecsWebp(const CodecConfig& config) {
+static CodecResult MakeImagecodecsWebp(const CodecConfig& config) {
   NDLFS_RETURN_IF_ERROR(RefuseOtherFrames(config));
   NDLFS_RETURN_IF_ERROR(RefuseMembers(config, {"hasalpha"}));
   return MakePicture(config, {.kind = PictureKind::kWebp});
 }
+
+const CodecEntry kImagecodecsBitorderEntry = {"imagecodecs_bitorder", "imagecodecs_bitorder",
+                                              "", MakeImagecodecsBitorder};
+const CodecEntry kImagecodecsDeflateEntry = {"imagecodecs_deflate", "imagecodecs_deflate", "",
+                                             MakeImagecodecsDeflate, ""};
+const CodecEntry kImagecodecsJpegEntry = {"imagecodecs_jpeg", "imagecodecs_jpeg", "",
+                                          IfBuilt(NDLFS_WITH_JPEG, MakeImagecodecsJpeg)};
+const CodecEntry kImagecodecsJpeg2kEntry = {
+    "imagecodecs_jpeg2k", "imagecodecs_jpeg2k", "",
+    IfBuilt(NDLFS_WITH_OPENJPEG, MakeImagecodecsJpeg2k)};
+const CodecEntry kImagecodecsJpeg8Entry = {"imagecodecs_jpeg8", "imagecodecs_jpeg8", "",
+                                           IfBuilt(NDLFS_WITH_JPEG, MakeImagecodecsJpeg), ""};
+const CodecEntry kImagecodecsJpegXlEntry = {"imagecodecs_jpegxl", "imagecodecs_jpegxl", "",
+                                            IfBuilt(NDLFS_WITH_JXL, MakeImagecodecsJpegXl)};
+const CodecEntry kImagecodecsLercEntry = {"imagecodecs_lerc", "imagecodecs_lerc", "",
+                                          IfBuilt(NDLFS_WITH_LERC, MakeImagecodecsLerc)};
+const CodecEntry kImagecodecsLz4Entry = {"imagecodecs_lz4", "imagecodecs_lz4", "",
+                                         MakeImagecodecsLz4, ""};
+const CodecEntry kImagecodecsPngEntry = {"imagecodecs_png", "imagecodecs_png", "",
+                                         IfBuilt(NDLFS_WITH_LIBPNG, MakeImagecodecsPng)};
+const CodecEntry kImagecodecsSpngEntry = {"imagecodecs_spng", "imagecodecs_spng", "",
+                                          IfBuilt(NDLFS_WITH_LIBPNG, MakeImagecodecsPng), ""};
+const CodecEntry kImagecodecsWebpEntry = {"imagecodecs_webp", "imagecodecs_webp", "",
+                                          IfBuilt(NDLFS_WITH_WEBP, MakeImagecodecsWebp)};
 
 }  // namespace ndlfs::backends

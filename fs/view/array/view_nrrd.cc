@@ -28,22 +28,6 @@ constexpr size_t kMostNrrdAxes = 16;  // NRRD_DIM_MAX
 // The type of the parts of a complex number; empty where NRRD has no such numbers.
 std::string_view NrrdTypeOf(Number number) {
   switch (number) {
-    case Number::kInt8:
-      return "int8";
-    case Number::kUInt8:
-      return "uint8";
-    case Number::kInt16:
-      return "int16";
-    case Number::kUInt16:
-      return "uint16";
-    case Number::kInt32:
-      return "int32";
-    case Number::kUInt32:
-      return "uint32";
-    case Number::kInt64:
-      return "int64";
-    case Number::kUInt64:
-      return "uint64";
     case Number::kFloat32:
     case Number::kComplex64:
       return "float";
@@ -51,7 +35,7 @@ std::string_view NrrdTypeOf(Number number) {
     case Number::kComplex128:
       return "double";
     default:
-      return {};
+      return NameOfInteger(number);
   }
 }
 

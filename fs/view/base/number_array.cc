@@ -240,6 +240,29 @@ bool IsComplex(Number number) {
   return number == Number::kComplex64 || number == Number::kComplex128;
 }
 
+std::string_view NameOfInteger(Number number) {
+  switch (number) {
+    case Number::kInt8:
+      return "int8";
+    case Number::kUInt8:
+      return "uint8";
+    case Number::kInt16:
+      return "int16";
+    case Number::kUInt16:
+      return "uint16";
+    case Number::kInt32:
+      return "int32";
+    case Number::kUInt32:
+      return "uint32";
+    case Number::kInt64:
+      return "int64";
+    case Number::kUInt64:
+      return "uint64";
+    default:
+      return {};
+  }
+}
+
 std::optional<Number> NumberOfType(const model::Datatype& type) { return NumberOf(type); }
 
 std::vector<double> AsDoubles(Number number, backends::ConstByteSpan bytes) {

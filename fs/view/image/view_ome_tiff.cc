@@ -56,18 +56,9 @@ std::vector<PixelAxis> PixelAxesOf(const ArrayInput& array) {
 // Empty where OME has no such numbers.
 std::string_view OmeTypeOf(Number number) {
   switch (number) {
-    case Number::kInt8:
-      return "int8";
-    case Number::kUInt8:
-      return "uint8";
-    case Number::kInt16:
-      return "int16";
-    case Number::kUInt16:
-      return "uint16";
-    case Number::kInt32:
-      return "int32";
-    case Number::kUInt32:
-      return "uint32";
+    case Number::kInt64:
+    case Number::kUInt64:
+      return {};
     case Number::kFloat32:
       return "float";
     case Number::kFloat64:
@@ -77,7 +68,7 @@ std::string_view OmeTypeOf(Number number) {
     case Number::kComplex128:
       return "double-complex";
     default:
-      return {};
+      return NameOfInteger(number);
   }
 }
 
