@@ -486,7 +486,7 @@ class NexusHierarchy : public ForwardingHierarchy {
   bool NoteTop(const std::string& path, const Node& top) const {
     const bool is_nexus = top.is_group() && NexusClassOf(top).starts_with("NX");
     const model::MutexLock lock(mutex_);
-    if (tops_.size() < kMostNexusTops) tops_.emplace(path, is_nexus);
+    if (tops_.size() < kMostNexusTops) tops_.insert_or_assign(path, is_nexus);
     return is_nexus;
   }
 

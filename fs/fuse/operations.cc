@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fs/fuse/operations.h"
 
-#include <sys/mman.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -61,56 +60,11 @@ bool IsOrdinary(int error) {
   return std::find(std::begin(kOrdinary), std::end(kOrdinary), error) != std::end(kOrdinary);
 }
 
-// The memory of replies. The kernel copies a reply page by page, and finds each page by itself:
-// pages of 4 KiB that begin elsewhere than those of the file take it longer than a
-// large page.
-class ReplyBuffer {
- public:
-  ReplyBuffer() = default;
-  ReplyBuffer(const ReplyBuffer&) = delete;
-  ReplyBuffer& operator=(const ReplyBuffer&) = delete;
-  ~ReplyBuffer() { Free(); }
-
-  backends::ByteSpan Get(size_t size) {
-    if (size > size_) Grow(size);
-    return {data_, size};
-  }
-
- private:
-  static constexpr size_t kLargePage = size_t{2} << 20;
-
-  void Grow(size_t size) {
-    Free();
-    const size_t unit = size < kLargePage / 4 ? kPageSize : kLargePage;
-    size = (size + unit - 1) / unit * unit;
-    const size_t more = unit == kLargePage ? kLargePage : 0;
-    void* const all = ::mmap(nullptr, size + more, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED) throw std::bad_alloc();
-    // The rest of the addresses is never touched, and goes with the buffer.
-    all_ = static_cast<std::byte*>(all);
-    mapped_ = size + more;
-    const size_t over = reinterpret_cast<uintptr_t>(all) % unit;
-    data_ = all_ + (over == 0 ? 0 : unit - over);
-    size_ = size;
-    if (more != 0) ::madvise(data_, size_, MADV_HUGEPAGE);  // without them it is slower only
-  }
-  void Free() {
-    if (all_ != nullptr) ::munmap(all_, mapped_);
-    all_ = data_ = nullptr;
-    size_ = mapped_ = 0;
-  }
-
-  std::byte* all_ = nullptr;
-  size_t mapped_ = 0;
-  std::byte* data_ = nullptr;
-  size_t size_ = 0;
-};
-
 // A block that a thread keeps from one read to the next.
 backends::ByteSpan ThreadBuffer(size_t size) {
-  thread_local ReplyBuffer buffer;
-  return buffer.Get(size);
+  thread_local backends::Bytes buffer;
+  if (buffer.size() < size) buffer = backends::Bytes(size);
+  return buffer.span().first(size);
 }
 
 // Replies with `value`, or with its size where that is asked for.
