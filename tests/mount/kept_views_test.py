@@ -443,7 +443,7 @@ class PlacesTest(KeptCase):
         with self.keep("--decoded-cache-size", "1") as mounted:
             self.assertTrue(harness.read(mounted.join("a.zarr/data.raw")) == values.tobytes())
             self.assertEqual(self.counts(mounted)["written"], 0)
-            self.assertIn("--decoded-cache-size 1: nothing is kept", mounted.log())
+            self.assertIn("--decoded-cache-size 1: too small to keep anything", mounted.log())
         self.assertEqual(self.files(), [])
 
     def test_no_quota_is_a_mistake(self):

@@ -159,9 +159,8 @@ model::Result<std::shared_ptr<DecodedCache>> DecodedCache::Open(
     Options options, std::shared_ptr<const backends::Source> source, Freshness freshness) {
   if (options.capacity / 2 < kLeastSize && options.warn) {
     options.warn(
-        fmt::format("--decoded-cache-size {}: nothing is kept; only files of at least {} KiB "
-                    "are, and of at "
-                    "most half of the size",
+        fmt::format("--decoded-cache-size {}: too small to keep anything; a kept file has at "
+                    "least {} KiB and may take half of the size",
                     options.capacity, kLeastSize >> 10));
   }
   NDLFS_TRY(auto blocks, backends::BlockCache::Open({.directory = std::move(options.directory),

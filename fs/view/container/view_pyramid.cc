@@ -173,7 +173,9 @@ Json NumberIn(const Places& places, double number) {
   return places.is_widest ? -DBL_MAX : number;
 }
 
-// The coordinates along an axis of a level; those of indices if nobody knows others.
+// The coordinates along an axis of a level; those of indices if nobody knows others. Viewers
+// refuse scales that are not above zero: along an axis that descends, as latitudes from north
+// to south do, coordinates are distances from the first one of the array.
 Steps StepsOf(const Plan& plan, const Places& places, size_t level, size_t axis) {
   const size_t d = plan.image.axes[axis].dimension;
   const auto of = [&](size_t i) {
@@ -187,11 +189,14 @@ Steps StepsOf(const Plan& plan, const Places& places, size_t level, size_t axis)
   // Without coordinates, the distance between elements may be known.
   const auto& spacing = plan.geometry.axes[d].spacing;
   if (!full && spacing) full = Steps{0, *spacing};
-  if (const auto own = of(level); own && full) return *own;
   const Steps base = full.value_or(Steps{0, 1});
   const double factor = plan.image.levels[level].factors[axis];
-  const Steps made{base.first + (factor - 1) / 2 * base.step, base.step * factor};
-  return std::isfinite(made.first) && std::isfinite(made.step) ? made : Steps{0, factor};
+  const auto own = of(level);
+  Steps steps =
+      own && full ? *own : Steps{base.first + (factor - 1) / 2 * base.step, base.step * factor};
+  if (base.step < 0) steps = {base.first - steps.first, -steps.step};
+  const bool is_sound = std::isfinite(steps.first) && std::isfinite(steps.step);
+  return is_sound && steps.step > 0 ? steps : Steps{0, factor};
 }
 
 // The corner of the first pixel stays where it is.
@@ -210,7 +215,8 @@ struct UnitWord {
   std::string_view word;
 };
 
-// The word of OME-Zarr for a unit; other units as they are.
+// The word of OME-Zarr for a unit; empty for units that it has none for. Neuroglancer refuses
+// images with other words.
 std::string OmeUnit(const std::string& units, AxisType type) {
   constexpr std::array<UnitWord, 10> kLengths = {{{1e-10, "angstrom"},
                                                   {1e-9, "nanometer"},
@@ -238,10 +244,8 @@ std::string OmeUnit(const std::string& units, AxisType type) {
   const std::string word = units.substr(0, units.find(" since "));
   const bool is_time = type == AxisType::kTime;
   const auto known = is_time ? TimeUnitOf(word) : LengthUnitOf(word);
-  const std::string found = !known    ? std::string()
-                            : is_time ? find(kTimes, known->size)
-                                      : find(kLengths, known->size);
-  return found.empty() ? word : found;
+  if (!known) return {};
+  return is_time ? find(kTimes, known->size) : find(kLengths, known->size);
 }
 
 Json AxesOf(const Plan& plan, const Places& places) {
@@ -255,7 +259,7 @@ Json AxesOf(const Plan& plan, const Places& places) {
     const auto& steps = places.steps[0][axis.dimension];
     const bool is_place = axis.type == AxisType::kTime || axis.type == AxisType::kSpace;
     const std::string unit = is_place ? OmeUnit(described.units, axis.type) : std::string();
-    if (steps && !unit.empty() && unit != "1") json["unit"] = unit;
+    if (steps && !unit.empty()) json["unit"] = unit;
     axes.push_back(std::move(json));
   }
   return axes;
