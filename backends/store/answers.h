@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/store/answer_age.h"
 #include "backends/store/request_scope.h"
 #include "model/bounded_map.h"
 #include "model/mutex.h"
@@ -30,6 +31,10 @@ struct Trust {
     const RequestScope* const scope = RequestScope::Current();
     if (scope != nullptr && !scope->Takes(when)) return false;
     return !lifetime || clock() - when < *lifetime;
+  }
+  // Tells whoever asks how old the answer is (AnswerAge), unless that does not matter.
+  void NoteUse(Time when) const {
+    if (lifetime) AnswerAge::Note(when);
   }
 };
 
@@ -53,7 +58,9 @@ class Answers {
     const Answer* const kept = kept_.Find(key);
     const bool holds =
         kept != nullptr && kept->when >= trusted_from_ && trust_.Holds(kept->when);
-    return holds ? std::optional(*kept) : std::nullopt;
+    if (!holds) return std::nullopt;
+    trust_.NoteUse(kept->when);
+    return *kept;
   }
 
   // Keeps the answer to a question that was asked at `when`. Does not replace the answer to a

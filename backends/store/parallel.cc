@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/store/answer_age.h"
 #include "backends/store/request_context.h"
 #include "model/mutex.h"
 
@@ -38,13 +39,17 @@ Result<void> RunInParallel(unsigned threads, size_t count,
       error = std::move(done).error();
     }
   };
+  AnswerAge::Time oldest = AnswerAge::Time::max();  // of the answers that helpers were given
   std::vector<std::thread> helpers;
   // Fewer numbers are done before another thread has begun.
   for (size_t t = 1; t < std::min<size_t>(threads, count / 4); ++t) {
     try {
-      helpers.emplace_back([&run, context = RequestContext::Current()] {
+      helpers.emplace_back([&, context = RequestContext::Current()] {
         const RequestContext::Scope scope(context);
+        const AnswerAge age(AnswerAge::Time::max());
         run();
+        const model::MutexLock lock(mutex);
+        oldest = std::min(oldest, age.since());
       });
     } catch (const std::exception&) {
       break;  // this thread does it all
@@ -52,6 +57,7 @@ Result<void> RunInParallel(unsigned threads, size_t count,
   }
   run();
   for (std::thread& helper : helpers) helper.join();
+  AnswerAge::Note(oldest);
   if (error) return model::Propagate(*std::move(error));
   return {};
 }

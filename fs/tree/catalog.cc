@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "backends/store/answer_age.h"
 #include "backends/store/file_name.h"
 #include "backends/store/source_clock.h"
 
@@ -13,6 +14,7 @@ namespace ndlfs::fs {
 
 model::Result<std::shared_ptr<MountedStore>> Catalog::Find(const std::string& path,
                                                            const backends::FileStatus& status) {
+  const backends::AnswerAge age(services_.freshness.Now());
   const bool is_directory = status.is_directory();
   if (!is_directory && !status.is_file()) return nullptr;
   const bool may_be_plain =
@@ -22,11 +24,11 @@ model::Result<std::shared_ptr<MountedStore>> Catalog::Find(const std::string& pa
     store->NoteStatus(status);
     return store;
   }
-  if (auto store = FindOpen(path, status)) return store;
+  if (auto store = FindOpen(path, status, age)) return store;
   const backends::FileLook look = services_.detect(path, is_directory);
   if (look.error) return model::Propagate(*look.error, path);
   if (look.format != nullptr) {
-    auto store = Keep(path, status);
+    auto store = Keep(path, status, age);
     store->NoteFormat(look.format, look.version.value_or(backends::Generation()));
     return store;
   }
@@ -99,7 +101,8 @@ std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
 }
 
 std::shared_ptr<MountedStore> Catalog::FindOpen(const std::string& path,
-                                                const backends::FileStatus& status) {
+                                                const backends::FileStatus& status,
+                                                const backends::AnswerAge& age) {
   if (!status.is_directory() || !services_.source->looks_are_requests()) return nullptr;
   std::shared_ptr<MountedStore> store;
   {
@@ -108,11 +111,12 @@ std::shared_ptr<MountedStore> Catalog::FindOpen(const std::string& path,
     if (known != nullptr) store = known->object.lock();
   }
   if (!store || !store->is_directory() || !store->IsStillThere()) return nullptr;
-  return Keep(path, status);
+  return Keep(path, status, age);
 }
 
 std::shared_ptr<MountedStore> Catalog::Keep(const std::string& path,
-                                            const backends::FileStatus& status) {
+                                            const backends::FileStatus& status,
+                                            const backends::AnswerAge& age) {
   model::MutexLock lock(mutex_);
   std::string key = KeyOf(path);
   const auto* known = known_.Find(key);
@@ -122,7 +126,7 @@ std::shared_ptr<MountedStore> Catalog::Keep(const std::string& path,
   } else {
     store->NoteStatus(status);
   }
-  known_.Put(std::move(key), store, {status.version, services_.freshness.Now()});
+  known_.Put(std::move(key), store, {status.version, age.since()});
   return store;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "backends/store/answer_age.h"
 #include "fs/tree/plain_files.h"
 #include "fs/tree/store/mounted_store.h"
 #include "model/mutex.h"
@@ -66,12 +67,14 @@ class Catalog {
   // The store that was in the directory at `path`, if it still is, by its own metadata. Where
   // each look is a request, this takes fewer than to detect it again; elsewhere null.
   std::shared_ptr<MountedStore> FindOpen(const std::string& path,
-                                         const backends::FileStatus& status);
+                                         const backends::FileStatus& status,
+                                         const backends::AnswerAge& age);
   // Whether any later change will show in the status of the file, however coarse the clock of
   // its file system is.
   bool IsSettled(const backends::FileStatus& status) const;
   std::shared_ptr<MountedStore> Keep(const std::string& path,
-                                     const backends::FileStatus& status);
+                                     const backends::FileStatus& status,
+                                     const backends::AnswerAge& age);
 
   StoreServices& services_;
   PlainFiles plain_files_;

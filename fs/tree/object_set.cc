@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/store/answer_age.h"
 #include "fs/tree/path_hash.h"
 #include "fs/tree/store/mounted_store.h"
 #include "fs/tree/view/later_elements.h"
@@ -53,9 +54,12 @@ bool IsHeld(const Entity& entity, const Entity* owner) {
 }  // namespace
 
 Result<bool> ObjectSet::IsUnchanged(MountedStore& store) const {
+  const Freshness& freshness = store.services().freshness;
+  const backends::AnswerAge age(freshness.Now());
   NDLFS_TRY(const auto hierarchy, store.Hierarchy());
-  const Freshness::Time looked_at = store.looked_at();
-  const bool is_fresh = store.services().freshness.Holds(looked_at_);
+  if (opening_ != store.Opening(*hierarchy)) return false;
+  const bool is_fresh = freshness.Holds(looked_at_);
+  if (is_fresh && !freshness.immutable()) backends::AnswerAge::Note(looked_at_);
   const auto is_same = [&](const std::string& path, Kind kind,
                            uint64_t version) -> Result<bool> {
     if (is_fresh && kind != Kind::kData) return true;
@@ -73,7 +77,7 @@ Result<bool> ObjectSet::IsUnchanged(MountedStore& store) const {
     NDLFS_TRY(const bool same, is_same(part.path, part.kind, part.version));
     if (!same) return false;
   }
-  if (!is_fresh) looked_at_ = looked_at;
+  if (!is_fresh) looked_at_ = age.since();
   return true;
 }
 
@@ -206,7 +210,8 @@ bool ObjectNotes::Contradicts(const Entity& entity) const {
   return known != later_.end() && known->second.elements->version() != entity.version();
 }
 
-void ObjectNotes::MoveTo(ObjectSet& set, const Entity* owner, Freshness::Time looked_at) {
+void ObjectNotes::MoveTo(ObjectSet& set, const Entity* owner, Freshness::Time looked_at,
+                         uint64_t opening) {
   const model::MutexLock lock(mutex_);
   for (const auto& [path, entity] : entities_) {
     if (IsHeld(*entity, owner)) {
@@ -231,6 +236,7 @@ void ObjectNotes::MoveTo(ObjectSet& set, const Entity* owner, Freshness::Time lo
   set.most_held_bytes_ = set.own_held_bytes_ + later_bytes_;
   set.later_held_bytes_ = later_held_bytes_;
   set.looked_at_ = looked_at;
+  set.opening_ = opening;
   entities_.clear();
   later_.clear();
   is_moved_ = true;

@@ -89,6 +89,7 @@ class ObjectSet {
   uint64_t own_held_bytes_ = 0;
   uint64_t most_held_bytes_ = 0;
   std::shared_ptr<const std::atomic<uint64_t>> later_held_bytes_;  // may be null
+  uint64_t opening_ = 0;
   mutable std::atomic<Freshness::Time> looked_at_{Freshness::Time()};
 };
 
@@ -116,7 +117,9 @@ class ObjectNotes {
   // Moves all notes to `set`, the objects that a file of the entity `owner` (may be null) was
   // made of. They come from a look at the time `looked_at`. Ignores all later notes: the file
   // may hold these notes, which must not make it hold more entities.
-  void MoveTo(ObjectSet& set, const Entity* owner, Freshness::Time looked_at) EXCLUDES(mutex_);
+  // All of them were loaded after the store had the number `opening` (MountedStore::Opening()).
+  void MoveTo(ObjectSet& set, const Entity* owner, Freshness::Time looked_at, uint64_t opening)
+      EXCLUDES(mutex_);
 
  private:
   struct Later {

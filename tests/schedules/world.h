@@ -129,8 +129,9 @@ class MountedWorld {
   // Whether one of the states from `begin` until now is as it was seen.
   void ExpectState(size_t begin, const std::string& what,
                    const std::function<bool(const Files&)>& test);
-  // A plain folder, or a store in a bucket, is listed while entries come and go: each that
-  // stays is shown, and none that was never there.
+  // A folder is listed while entries come and go: each that stays is shown, and none that was
+  // never there. If one comes and then another one goes, a listing may show neither, because it
+  // looks at each entry after it has read the names.
   void ExpectEntries(size_t begin, const std::string& what, const std::string& path,
                      const Names& names);
   void ExpectBudget();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Whatever the order: all that is read from an open file, if nothing fails, is what the source
-// held at one moment between the time of the open and that of the read (close-to-open), and
-// each listing likewise; the chunk cache stays within its budget; and when all is quiet,
-// everybody sees what is there.
+// held at one moment between the time of the open and that of the read (close-to-open); each
+// listing shows what stays there, and nothing that never was; the chunk cache stays within its
+// budget; and when all is quiet, everybody sees what is there.
 #include "tests/schedules/world.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -106,6 +107,25 @@ TEST(WorldTest, LooksAreTrustedForTheirTime) {
 #if NDLFS_WITH_HTTP
 
 TEST(WorldTest, EveryReadIsOfOneMomentOfABucket) { ExpectWorlds({WorldPlace::kBucket}, 60); }
+
+// The mount opens the file by an answer from the beginning, and at 1.95 seconds takes another
+// one, which is from before a change at 1.1 seconds. At 2.5 seconds that is too old, too.
+TEST(WorldTest, TimesOfMemoriesDoNotAddUp) {
+  using Kind = Step::Kind;
+  constexpr uint64_t kTheFile = 10;  // "n.npy"
+  const Plan plan = {
+      {1, Kind::kList, 0},        {1, Kind::kWait, 1050},      {1, Kind::kList, 0},
+      {0, Kind::kWait, 900},      {0, Kind::kOpen, kTheFile},  {0, Kind::kWait, 1050},
+      {0, Kind::kOpen, kTheFile}, {0, Kind::kWait, 550},       {0, Kind::kOpen, kTheFile},
+      {0, Kind::kRead, 0},        {kUsers, Kind::kWait, 1100}, {kUsers, Kind::kWriteFile, 1}};
+  for (const auto place : {WorldPlace::kBucket, WorldPlace::kBucketWithBlockCache}) {
+    for (uint64_t seed = 1; seed <= 10; ++seed) {
+      const Seen seen = Live({place, seconds(1)}, seed, plan, seed);
+      EXPECT_THAT(seen.failures, ::testing::IsEmpty()) << "with schedule " << seed;
+      EXPECT_EQ(seen.reads, 1u);
+    }
+  }
+}
 
 TEST(WorldTest, EveryReadIsOfOneMomentOfABucketThatFails) {
   ExpectWorlds({WorldPlace::kBucket, seconds(1), 20}, 60);

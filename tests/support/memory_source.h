@@ -206,6 +206,7 @@ class MemorySource final : public backends::Source,
     model::Result<std::optional<backends::ValueInfo>> Stat(
         std::string_view key) const override {
       if (!key.empty()) return std::nullopt;
+      NDLFS_RETURN_IF_ERROR(source_->Fault());
       return source_->InfoAt(prefix_);
     }
     model::Result<std::vector<backends::StoreEntry>> List(std::string_view) const override {

@@ -16,6 +16,7 @@
 #include "backends/format/ndl/part_set.h"
 #include "backends/format/ndl/part_stores.h"
 #include "backends/format/node_cache.h"
+#include "backends/store/answer_age.h"
 #include "backends/store/read_set.h"
 #include "model/attributes.h"
 #include "model/mutex.h"
@@ -53,12 +54,16 @@ class AggregatingHierarchy final : public ForwardingHierarchy {
       const model::MutexLock lock(mutex_);
       const auto found = watched_.find(path);
       if (found == watched_.end() || found->second.version != version) return version;
-      if (Clock::now() < found->second.good_until) return version + found->second.change;
+      if (Clock::now() - found->second.looked_at < Holds()) {
+        AnswerAge::Note(found->second.looked_at);
+        return version + found->second.change;
+      }
       reads = found->second.reads;
     }
+    const AnswerAge age(Clock::now());
     NDLFS_TRY(const uint64_t look, FingerprintNow(*reads));
     const model::MutexLock lock(mutex_);
-    return version + NoteLook(look, watched_[std::string(path)]);
+    return version + NoteLook(look, age.since(), watched_[std::string(path)]);
   }
 
  private:
@@ -68,17 +73,23 @@ class AggregatingHierarchy final : public ForwardingHierarchy {
     uint64_t version = 0;  // of the file with the aggregation
     std::shared_ptr<const ReadSet> reads;
     uint64_t change = 0;
-    Clock::time_point good_until;
+    Clock::time_point looked_at;
   };
 
   static bool IsVariable(const Node& node) {
     return !node.is_group() && node.source && IsAggregation(node.attributes());
   }
 
-  // The change since the first look.
-  uint64_t NoteLook(uint64_t look, Watched& watched) const REQUIRES(mutex_) {
+  // How long a look is trusted.
+  std::chrono::nanoseconds Holds() const {
     constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24);
-    watched.good_until = Clock::now() + std::min(options_.search_holds, kLongest);
+    return std::min(options_.search_holds, kLongest);
+  }
+
+  // The change since the first look.
+  uint64_t NoteLook(uint64_t look, Clock::time_point when, Watched& watched) const
+      REQUIRES(mutex_) {
+    watched.looked_at = when;
     return watched.change = look ^ watched.reads->Fingerprint();
   }
 
@@ -124,6 +135,7 @@ class AggregatingHierarchy final : public ForwardingHierarchy {
   }
 
   Result<PartsPtr> Watch(std::string_view path, const model::FileSet& files) const {
+    const AnswerAge age(Clock::now());
     NDLFS_TRY(const uint64_t version, inner().Version(path));
     NDLFS_TRY(auto stores, ndl::PartStores::Make(source_, path_, options_));
     NDLFS_TRY(const auto paths, stores->Expand(files));
@@ -133,7 +145,7 @@ class AggregatingHierarchy final : public ForwardingHierarchy {
       Watched& watched = watched_[std::string(path)];
       if (watched.reads == nullptr || watched.version != version) watched.reads = reads;
       watched.version = version;
-      NoteLook(reads->Fingerprint(), watched);
+      NoteLook(reads->Fingerprint(), age.since(), watched);
     }
     return ndl::PartSet::Make(std::move(stores), files, false);
   }

@@ -16,6 +16,7 @@
 #include "backends/format/ndl/part_stores.h"
 #include "backends/format/ndl/sourced_objects.h"
 #include "backends/format/node_cache.h"
+#include "backends/store/answer_age.h"
 #include "backends/store/cancellation.h"
 #include "backends/store/file_name.h"
 #include "model/bounded_map.h"
@@ -307,8 +308,14 @@ class NdlHierarchy final : public Hierarchy {
     {
       const model::MutexLock lock(mutex_);
       if (stamp_ == document.stamp()) before = objects_;
-      if (before && Clock::now() < good_until_) return before;
+      constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24);
+      const auto holds = std::min(stores_->options().search_holds, kLongest);
+      if (before && Clock::now() - looked_at_ < holds) {
+        AnswerAge::Note(looked_at_);
+        return before;
+      }
     }
+    const AnswerAge age(Clock::now());
     ObjectsPtr made = SourcedObjects::Make(stores_, document.sources(), before.get());
     if (before && made->fingerprint() == before->fingerprint()) {
       made = before;
@@ -318,8 +325,7 @@ class NdlHierarchy final : public Hierarchy {
     // If the request has ended, the result may lack parts that it did not wait for.
     if (CancellationScope::IsCancelled()) return made;
     const model::MutexLock lock(mutex_);
-    constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24);
-    good_until_ = Clock::now() + std::min(stores_->options().search_holds, kLongest);
+    looked_at_ = age.since();
     const bool is_same = objects_ && stamp_ == document.stamp() &&
                          objects_->fingerprint() == made->fingerprint();
     if (!is_same) objects_ = std::move(made);
@@ -492,7 +498,7 @@ class NdlHierarchy final : public Hierarchy {
   mutable model::Mutex mutex_;
   mutable ObjectsPtr objects_ GUARDED_BY(mutex_);
   mutable ValueInfo stamp_ GUARDED_BY(mutex_);  // of the document that they are of
-  mutable Clock::time_point good_until_ GUARDED_BY(mutex_);
+  mutable Clock::time_point looked_at_ GUARDED_BY(mutex_);
 };
 
 class NdlFormatImpl final : public Format {

@@ -7,11 +7,23 @@
 #include <utility>
 
 #include "backends/format/zarr/node_files.h"
+#include "backends/store/answer_age.h"
 #include "backends/store/caller.h"
 #include "backends/store/keys.h"
 #include "backends/store/request_scope.h"
 
 namespace ndlfs::backends::zarr {
+
+namespace {
+
+struct LookOfRequest {
+  LookOfRequest(FolderLookPtr found, AnswerAge::Time when)
+      : look(std::move(found)), since(when) {}
+  FolderLookPtr look;
+  AnswerAge::Time since;
+};
+
+}  // namespace
 
 void FolderLook::Add(const Store& store, std::string_view prefix,
                      std::span<const std::string_view> names) {
@@ -48,12 +60,18 @@ FolderLookPtr FolderLooks::LookInto(const std::string& prefix, bool is_v3) const
   if (scope == nullptr) return LookAtFiles(prefix, is_v3);
   const bool is_root = prefix == root_;
   const std::string memory_key = (is_root ? "" : is_v3 ? "3" : "2") + prefix;
-  if (auto known = scope->Find<FolderLook>(owner_, memory_key)) return known;
+  if (const auto known = scope->Find<LookOfRequest>(owner_, memory_key)) {
+    known_.trust().NoteUse(known->since);
+    return known->look;
+  }
   if (const auto known = known_.Find(memory_key)) return known->what;
-  const auto now = std::chrono::steady_clock::now();
+  const AnswerAge age(std::chrono::steady_clock::now());
   auto look = LookAtFiles(prefix, is_v3);
-  if (!look->has_errors() && (is_root || look->has_files())) known_.Put(memory_key, look, now);
-  scope->Keep(owner_, memory_key, look);
+  const auto since = age.since();
+  if (!look->has_errors() && (is_root || look->has_files())) {
+    known_.Put(memory_key, look, since);
+  }
+  scope->Keep(owner_, memory_key, std::make_shared<const LookOfRequest>(look, since));
   return look;
 }
 

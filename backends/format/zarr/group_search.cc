@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/format/zarr/node_files.h"
+#include "backends/store/answer_age.h"
 #include "backends/store/caller.h"
 #include "backends/store/keys.h"
 #include "backends/store/partial_listing.h"
@@ -35,7 +36,11 @@ std::optional<bool> GroupSearch::Known(const std::string& prefix) const {
     if (known == nullptr) return std::nullopt;
     document = known->document;
     const auto age = std::chrono::steady_clock::now() - known->found_at;
-    if (document.empty()) return age < holds_ ? std::optional(false) : std::nullopt;
+    if (document.empty() && age >= holds_) return std::nullopt;
+    if (document.empty()) {
+      AnswerAge::Note(known->found_at);
+      return false;
+    }
   }
   const auto stamp = store_->Stat(document);
   return stamp && *stamp ? std::optional(true) : std::nullopt;
@@ -44,20 +49,22 @@ std::optional<bool> GroupSearch::Known(const std::string& prefix) const {
 model::Result<bool> GroupSearch::Holds(const std::string& prefix, bool is_v3,
                                        Rest& rest) const {
   if (const auto known = Known(prefix)) return *known;
-  const auto now = std::chrono::steady_clock::now();
+  const AnswerAge age(std::chrono::steady_clock::now());
   const uint64_t denials = CallerScope::denials();
   const bool is_whole = rest.directories >= kMaxDirectories && rest.entries >= kMaxEntries;
   auto found = FindBelow(prefix, is_v3, rest);
   const model::MutexLock lock(mutex_);
   if (found) {
-    results_.Put(prefix, {*std::move(found), now});
+    results_.Put(prefix, {*std::move(found), age.since()});
     return true;
   }
   results_.Erase(prefix);
   if (rest.error) return model::Propagate(*rest.error);
   // A refused directory may be permitted the next time, and the rest of a search is no whole
   // search.
-  if (is_whole && CallerScope::denials() == denials) results_.Put(prefix, {"", now});
+  if (is_whole && CallerScope::denials() == denials) {
+    results_.Put(prefix, {"", age.since()});
+  }
   return false;
 }
 

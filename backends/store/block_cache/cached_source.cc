@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/store/answer_age.h"
 #include "backends/store/forwarding_source.h"
 #include "backends/store/forwarding_store.h"
 #include "backends/store/kept_values.h"
@@ -58,7 +59,9 @@ class FileCache {
     {
       model::MutexLock lock(mutex_);
       if (const Seen* seen = known_.Find(path)) {
-        return Known{ToldAt(seen->info, seen->when), IsFresh(seen->when)};
+        const bool is_fresh = IsFresh(seen->when);
+        if (is_fresh && options_.trust_for) AnswerAge::Note(seen->when);
+        return Known{ToldAt(seen->info, seen->when), is_fresh};
       }
     }
     const auto record = ReadRecord(path);
@@ -69,16 +72,17 @@ class FileCache {
   }
 
   // The source has told that this is the present version; it was asked at `asked`. `store` is
-  // the store of the file.
+  // the store of the file. Does not replace the answer to a later question.
   void Note(const Store& store, const std::string& path, const ValueInfo& info,
             Clock::time_point asked) const EXCLUDES(mutex_) {
     bool is_recorded = false;
     {
       model::MutexLock lock(mutex_);
       const Seen* seen = known_.Find(path);
+      const auto when = info.told_at.value_or(asked);
+      if (seen && when < seen->when) return;
       is_recorded = seen && seen->is_recorded && seen->info == info;
-      known_.Put(path, {info, info.told_at.value_or(asked), is_recorded},
-                 300 + 2 * path.size());
+      known_.Put(path, {info, when, is_recorded}, 300 + 2 * path.size());
     }
     if (is_recorded || !IsSettled(store, info)) return;
     // To read a record takes much less than to write one, which needs room, too.
@@ -89,6 +93,13 @@ class FileCache {
     model::MutexLock lock(mutex_);
     Seen* const seen = known_.Find(path);
     if (seen && seen->info == info) seen->is_recorded = true;
+  }
+
+  // Another version than `present` is not the present one.
+  void ForgetOther(const std::string& path, const Generation& present) const EXCLUDES(mutex_) {
+    model::MutexLock lock(mutex_);
+    const Seen* seen = known_.Find(path);
+    if (seen && seen->info.generation != present) known_.Erase(path);
   }
 
   void Forget(const std::string& path) const EXCLUDES(mutex_) {
@@ -525,6 +536,15 @@ class CachedSource final : public ForwardingSource {
       : ForwardingSource(std::move(source)),
         cache_(std::make_shared<FileCache>(std::move(cache), options)) {}
 
+  // A file that is found in a version is not read in an earlier one afterwards.
+  model::Result<std::optional<FileStatus>> Stat(std::string_view path,
+                                                Follow follow) const override {
+    auto status = source().Stat(path, follow);
+    if (status && *status && (*status)->is_file()) {
+      cache_->ForgetOther(std::string(path), (*status)->version);
+    }
+    return status;
+  }
   std::shared_ptr<const Store> OpenStore(const std::string& path) const override {
     return std::make_shared<CachedStore>(source().OpenStore(path), cache_, path, false);
   }

@@ -44,17 +44,20 @@ std::optional<Look> LookMemory::FindIn(const Answers<Look>& looks,
 std::optional<Look> LookMemory::FindListed(std::string_view path) const {
   if (path.empty()) return std::nullopt;
   const std::string_view folder = FolderOf(path);
-  const auto names = FindNames(folder);
-  if (!names && lists_are_complete_) {
+  const auto known = names_.Find(folder);
+  if (!known && lists_are_complete_) {
     // There is nothing below what is no directory.
     const auto above = FindListed(folder);
     const bool is_nothing = above && above->kind != Look::Kind::kDirectory;
     return is_nothing ? std::optional(Look()) : std::nullopt;
   }
-  if (!names || !names->is_listed) return std::nullopt;
-  const ListedObject* object = FindName(names->objects, FileNameOf(path));
+  if (!known || !known->what->is_listed) return std::nullopt;
+  const ListedObject* object = FindName(known->what->objects, FileNameOf(path));
   if (object == nullptr) {
-    return lists_are_complete_ ? std::optional(Look()) : std::nullopt;
+    if (!lists_are_complete_) return std::nullopt;
+    Look absent;
+    if (!trusts_for_ever()) absent.info.told_at = known->when;
+    return absent;
   }
   if (object->is_directory()) return Look{.kind = Look::Kind::kDirectory};
   if (object->kind != FileKind::kFile || !object->info) return std::nullopt;
@@ -66,12 +69,14 @@ std::optional<Look> LookMemory::Find(std::string_view path) const {
   return FindListed(path);
 }
 
-// Where no directory hides a file, both are the same.
+// Where no directory hides a file, both are the same. If two answers are known, the later one
+// counts: whoever has seen that must not be given an older version of the file.
 std::optional<Look> LookMemory::FindFile(std::string_view path) const {
   if (!lists_are_complete_) return Find(path);
-  if (const auto known = FindIn(files_, path)) return known;
+  const auto own = FindIn(files_, path);
   const auto known = Find(path);
-  return known && known->kind == Look::Kind::kDirectory ? std::nullopt : known;
+  if (!known || known->kind == Look::Kind::kDirectory) return own;
+  return own && own->info.told_at >= known->info.told_at ? own : known;
 }
 
 DirectoryNamesPtr LookMemory::FindNames(std::string_view path) const {

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "backends/store/answer_age.h"
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
 
@@ -125,13 +126,13 @@ class RemoteTree::Round {
     }
     for (const auto& [pointer, folder] : pointers_along_) {
       const auto look = TakeLook(pointer);
-      if (look && look->kind == Look::Kind::kFile) (void)tree_.NoteDirectory(folder);
+      if (look && look->kind == Look::Kind::kFile) (void)tree_.NoteDirectory(folder, begun_);
     }
     for (const size_t list : lists_along_) {
       const auto page = TakeList(list);
       const bool is_directory =
           page && *page && ((*page)->is_directory || paths_[list].empty());
-      if (is_directory) (void)tree_.NoteDirectory(paths_[list]);
+      if (is_directory) (void)tree_.NoteDirectory(paths_[list], begun_);
     }
   }
 
@@ -538,9 +539,9 @@ model::Result<Look> RemoteTree::LookAt(const std::string& path) const {
     // Nobody has a directory with the name of a document.
     const auto file = IsDocument(path) ? memory_.FindFile(path) : std::nullopt;
     if (file && file->kind == Look::Kind::kFile) return *file;
-    const auto begun = memory_.Now();
+    const AnswerAge age(memory_.Now());
     NDLFS_TRY(const Look look, LookByList(path), Describe(path));
-    memory_.Note(path, look, begun);
+    memory_.Note(path, look, age.since());
     return look;
   }
   if (path.empty()) return Look{.kind = Look::Kind::kDirectory};
@@ -552,6 +553,7 @@ model::Result<Look> RemoteTree::LookAt(const std::string& path) const {
 // `along`: documents to look for as well.
 model::Result<Look> RemoteTree::LookByName(const std::string& path,
                                            std::span<const std::string> along) const {
+  const AnswerAge age(memory_.Now());
   const auto listed = memory_.FindNames(FolderOf(path));
   if (listed && FindName(listed->objects, FileNameOf(path)) != nullptr) {
     return LookAtFiles({&path, 1}).front();
@@ -571,11 +573,11 @@ model::Result<Look> RemoteTree::LookByName(const std::string& path,
   if (list) page = round.TakeList(*list);
   const bool is_listed = page && *page && (*page)->is_directory;
   if ((is_listed || round.has_document()) && round.has_status(file, 403)) {
-    return NoteDirectory(path);
+    return NoteDirectory(path, age.since());
   }
   auto look = round.TakeLook(file);
   if (look && look->kind != Look::Kind::kAbsent) return look;
-  if (is_listed || round.has_document()) return NoteDirectory(path);
+  if (is_listed || round.has_document()) return NoteDirectory(path, age.since());
   if (!look) return look;
   if (!page) return model::Propagate(page.error());
   return look;
@@ -584,6 +586,7 @@ model::Result<Look> RemoteTree::LookByName(const std::string& path,
 // If the name is that of a store, its first documents may make all other requests unnecessary.
 std::optional<Look> RemoteTree::LookForStore(const std::string& path,
                                              std::span<const std::string> along) const {
+  const AnswerAge age(memory_.Now());
   Round round(*this);
   round.AddUnknown(along);
   round.AddDocuments(DocumentsIn(path, first_documents_));
@@ -592,7 +595,7 @@ std::optional<Look> RemoteTree::LookForStore(const std::string& path,
   const auto page = round.TakeList(list);
   const bool is_listed = page && *page && (*page)->is_directory;
   if (!is_listed && !round.has_document()) return std::nullopt;
-  return NoteDirectory(path);
+  return NoteDirectory(path, age.since());
 }
 
 // The documents in the directory that were read at some time.
@@ -608,17 +611,18 @@ std::optional<Look> RemoteTree::LookForKnownStore(const std::string& path,
                                                   std::span<const std::string> along) const {
   const auto known = KnownDocumentsIn(path);
   if (known.empty()) return std::nullopt;
+  const AnswerAge age(memory_.Now());
   Round round(*this);
   round.AddUnknown(along);
   round.AddDocuments(known);
   round.Send();
   if (!round.has_document()) return std::nullopt;
-  return NoteDirectory(path);
+  return NoteDirectory(path, age.since());
 }
 
-Look RemoteTree::NoteDirectory(const std::string& path) const {
+Look RemoteTree::NoteDirectory(const std::string& path, Trust::Time when) const {
   const Look directory = {.kind = Look::Kind::kDirectory};
-  memory_.Note(path, directory, memory_.Now());
+  memory_.Note(path, directory, when);
   return directory;
 }
 

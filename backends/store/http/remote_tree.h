@@ -112,7 +112,7 @@ class RemoteTree {
                                    std::span<const std::string> along) const;
   std::optional<Look> LookForKnownStore(const std::string& path,
                                         std::span<const std::string> along) const;
-  Look NoteDirectory(const std::string& path) const;
+  Look NoteDirectory(const std::string& path, Trust::Time when) const;
   bool MayList(const std::string& path) const;
   bool IsToBeRead(const std::string& path) const;
   std::optional<std::string> KnownPointer(const std::string& path) const;

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "backends/base/heap.h"
+#include "backends/store/answer_age.h"
 #include "backends/store/cancellation.h"
 #include "fs/tree/path_hash.h"
 #include "fs/tree/store/large_document_turn.h"
@@ -92,9 +93,10 @@ constexpr size_t kManyDocumentParts = 1000;
 
 model::Result<DocumentPtr> Write(const DocumentWriter& writer,
                                  const std::shared_ptr<MountedStore>& store,
-                                 const HierarchyPtr& hierarchy, const std::string& path) {
+                                 const HierarchyPtr& hierarchy, const std::string& path,
+                                 const backends::AnswerAge& age) {
   const uint64_t denials = backends::CallerScope::denials();
-  const Freshness::Time looked_at = store->looked_at();
+  const uint64_t opening = store->Opening(*hierarchy);
   Refusals refusals;
   ObjectNotes notes;
   TracedHierarchy traced(hierarchy, refusals, notes);
@@ -121,7 +123,7 @@ model::Result<DocumentPtr> Write(const DocumentWriter& writer,
   document->complete = !refusals.any();
   document->hash = HashPath(text.size(), text);
   document->text = std::make_shared<const std::string>(std::move(text));
-  notes.MoveTo(document->objects, nullptr, looked_at);
+  notes.MoveTo(document->objects, nullptr, age.since(), opening);
   document->mtime_ns = traced.mtime_ns();
   return document;
 }
@@ -141,6 +143,7 @@ size_t DocumentCache::KeyHash::operator()(const Key& key) const {
 
 model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore>& store,
                                               const std::string& path) {
+  const backends::AnswerAge age(freshness_.Now());
   NDLFS_TRY(const auto hierarchy, store->Hierarchy());
   DocumentPtr document = Find(*store, path);
   if (document) {
@@ -148,7 +151,7 @@ model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore
     if (!is_current) document = nullptr;
   }
   if (!document) {
-    NDLFS_TRY(document, Write(writer_, store, hierarchy, path));
+    NDLFS_TRY(document, Write(writer_, store, hierarchy, path, age));
     if (document->objects.size() >= kManyDocumentParts) backends::GiveBackFreeMemory();
     const model::MutexLock lock(mutex_);
     known_.Put(Key(store.get(), path), document, store);
@@ -160,7 +163,10 @@ model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore
 // All of a fresh document holds, the data in it, too.
 model::Result<bool> DocumentCache::IsCurrent(MountedStore& store,
                                              const Document& document) const {
-  if (freshness_.Holds(document.objects.looked_at())) return true;
+  if (freshness_.Holds(document.objects.looked_at())) {
+    if (!freshness_.immutable()) backends::AnswerAge::Note(document.objects.looked_at());
+    return true;
+  }
   if (!document.complete) return false;
   return document.objects.IsUnchanged(store);
 }

@@ -32,6 +32,7 @@ class Entity {
     uint64_t generation = 0;  // no other entity in this process has it
     uint64_t version = 0;     // of the metadata; 0: they have none
     std::weak_ptr<const backends::Hierarchy> loaded_from;
+    uint64_t opening = 0;  // MountedStore::Opening() of `loaded_from`
     // Null if the object cannot be loaded; `problems` then has the reason.
     std::shared_ptr<const backends::Node> node;
     std::string problems;       // the known problems, one a line; empty if there are none

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/format/metadata_files.h"
+#include "backends/store/answer_age.h"
 #include "backends/store/keys.h"
 #include "backends/store/request_scope.h"
 #include "cache/chunk_ledger.h"
@@ -18,6 +19,7 @@
 namespace ndlfs::fs {
 namespace {
 
+using backends::AnswerAge;
 using backends::FileStatus;
 using model::IoError;
 
@@ -144,12 +146,12 @@ model::Result<std::shared_ptr<const backends::VersionNames>> MountedStore::Versi
   NDLFS_TRY(const HierarchyPtr hierarchy, Hierarchy());
   const auto* versioned = dynamic_cast<const backends::Versioned*>(hierarchy.get());
   if (versioned == nullptr) return model::NotFound("{}: versions", Describe());
-  const auto now = services_.freshness.Now();
+  const AnswerAge age(services_.freshness.Now());
   NDLFS_TRY(backends::VersionNames found, versioned->Names(), Describe());
   auto names = std::make_shared<const backends::VersionNames>(std::move(found));
   model::MutexLock lock(mutex_);
   version_names_ = names;
-  names_asked_at_ = now;
+  names_asked_at_ = age.since();
   return names;
 }
 
@@ -228,7 +230,11 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
   const bool is_settled = IsSettled();
   model::MutexLock lock(mutex_);
   if (hierarchy_) {
-    if (is_settled || services_.freshness.Holds(looked_at_)) return hierarchy_;
+    if (is_settled) return hierarchy_;
+    if (services_.freshness.Holds(looked_at_)) {
+      NoteUse(looked_at_);
+      return hierarchy_;
+    }
   } else if (open_error_) {
     const bool is_transient = open_error_->is_transient();
     if (is_transient ? services_.freshness.HoldsFailure(looked_at_)
@@ -239,9 +245,13 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
   return std::nullopt;
 }
 
+void MountedStore::NoteUse(Freshness::Time when) const {
+  if (!services_.freshness.immutable()) AnswerAge::Note(when);
+}
+
 // Most looks find nothing new. They go on at the same time, however long the source takes.
 std::optional<model::Result<HierarchyPtr>> MountedStore::LookWhetherUnchanged() {
-  const auto now = services_.freshness.Now();
+  const AnswerAge age(services_.freshness.Now());
   HierarchyPtr hierarchy;
   {
     model::MutexLock lock(mutex_);
@@ -252,12 +262,12 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::LookWhetherUnchanged() 
   if (!status || !IsUnchanged(hierarchy.get(), *status)) return std::nullopt;
   model::MutexLock lock(mutex_);
   if (hierarchy_ != hierarchy) return std::nullopt;
-  looked_at_ = std::max(looked_at_, now);
+  looked_at_ = std::max(looked_at_, age.since());
   return hierarchy;
 }
 
 model::Result<HierarchyPtr> MountedStore::LookAgain() {
-  const auto now = services_.freshness.Now();
+  const AnswerAge age(services_.freshness.Now());
   NDLFS_TRY(const FileStatus status, CurrentStatus());
 
   HierarchyPtr hierarchy;
@@ -267,12 +277,12 @@ model::Result<HierarchyPtr> MountedStore::LookAgain() {
     hierarchy = hierarchy_;
     error = open_error_;
   }
-  if (!hierarchy && !error) return Open(status);
-  if (error && error->is_transient()) return Open(status);
-  if (!IsUnchanged(hierarchy.get(), status)) return Open(status);
+  if (!hierarchy && !error) return Open(status, age);
+  if (error && error->is_transient()) return Open(status, age);
+  if (!IsUnchanged(hierarchy.get(), status)) return Open(status, age);
 
   model::MutexLock lock(mutex_);
-  looked_at_ = now;
+  looked_at_ = age.since();
   if (error) return model::Propagate(*std::move(error));
   return hierarchy;
 }
@@ -286,6 +296,12 @@ bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
   model::MutexLock lock(mutex_);
   if (!is_directory_) return opened_generation_ == status.version;
   return hierarchy != nullptr && version == opened_version_;
+}
+
+uint64_t MountedStore::Opening(const backends::Hierarchy& hierarchy) const {
+  if (is_directory_) return 0;
+  model::MutexLock lock(mutex_);
+  return hierarchy_.get() == &hierarchy ? opening_ : 0;
 }
 
 void MountedStore::NoteFormat(const backends::Format* format,
@@ -310,7 +326,7 @@ model::Result<const backends::Format*> MountedStore::FindFormat(const FileStatus
 
 // `status` is from before the store is read, so that a change while that goes
 // on is seen by the next look.
-model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
+model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status, const AnswerAge& age) {
   const auto now = services_.freshness.Now();
   const uint64_t denials = backends::CallerScope::denials();
   NDLFS_TRY(const backends::Format* format, FindFormat(status), path_);
@@ -335,6 +351,7 @@ model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
     services_.problems.Report(located);
   }
   const uint64_t version = opened ? VersionOf(**opened, "/") : 0;
+  const bool may_be_outdated = opened && MayBeOutdated(status);
 
   HierarchyPtr closed;  // destroyed after the lock is given back
   model::MutexLock lock(mutex_);
@@ -342,10 +359,23 @@ model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
   hierarchy_ = opened.value_or(nullptr);
   open_error_.reset();
   if (!opened) open_error_ = opened.error();
-  opened_generation_ = status.version;
+  const auto generation = may_be_outdated ? backends::Generation() : status.version;
+  if (may_be_outdated || generation != opened_generation_) ++opening_;
+  opened_generation_ = generation;
   opened_version_ = version;
-  looked_at_ = now;
+  looked_at_ = opened ? age.since() : now;
   return opened;
+}
+
+// Where the source keeps answers, the file may have been read in the version of an older
+// answer. A second look tells whether that is possible; mostly it is answered out of a memory,
+// too.
+bool MountedStore::MayBeOutdated(const FileStatus& status) {
+  const bool keeps_answers = services_.source->looks_are_requests() &&
+                             services_.freshness.interval() > std::chrono::nanoseconds(0);
+  if (is_directory_ || !keeps_answers || services_.freshness.immutable()) return false;
+  const auto after = CurrentStatus();
+  return !after || after->version != status.version;
 }
 
 model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
@@ -354,8 +384,9 @@ model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
     model::MutexLock lock(mutex_);
     if (hierarchy_ && hierarchy_ != outdated) return hierarchy_;  // somebody has
   }
+  const AnswerAge age(services_.freshness.Now());
   NDLFS_TRY(const FileStatus status, CurrentStatus());
-  return Open(status);
+  return Open(status, age);
 }
 
 model::Result<FileStatus> MountedStore::CurrentStatus() {
@@ -410,18 +441,21 @@ bool MountedStore::StillHas(const Entity& entity) {
 }
 
 model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
+  const AnswerAge age(services_.freshness.Now());
   NDLFS_TRY(auto hierarchy, Hierarchy());
   const Seen seen = Find(path);
   if (seen.fresh) {
+    NoteUse(seen.looked_at);
     Touch(seen.entity);
     return seen.entity;
   }
   if (seen.entity) {
     const bool changed = seen.entity->facts().is_transient ||
+                         seen.entity->facts().opening != Opening(*hierarchy) ||
                          seen.entity->version() != VersionOf(*hierarchy, path) ||
                          (seen.entity->ledger() && seen.entity->ledger()->Changed());
     if (!changed) {
-      Confirm(path, *seen.entity);
+      Confirm(path, *seen.entity, age);
       Touch(seen.entity);
       return seen.entity;
     }
@@ -433,7 +467,7 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
     services_.entities.Drop(seen.entity.get());
   }
   NDLFS_TRY(auto entity, Load(hierarchy, path, seen.entity.get()));
-  return Keep(std::move(entity), seen.entity.get());
+  return Keep(std::move(entity), seen.entity.get(), age);
 }
 
 // An entity in use knows which of its chunks have changed. On a mount for others, what a caller
@@ -462,20 +496,22 @@ MountedStore::Seen MountedStore::Find(std::string_view path) {
   const bool holds = entity && entity->facts().is_transient
                          ? services_.freshness.HoldsFailure(looked_at)
                          : is_settled || services_.freshness.Holds(looked_at);
-  const bool fresh = entity && holds && !(entity->ledger() && entity->ledger()->has_changed());
-  return {std::move(entity), fresh};
+  const bool fresh = entity && holds &&
+                     (is_directory_ || entity->facts().opening == opening_) &&
+                     !(entity->ledger() && entity->ledger()->has_changed());
+  return {std::move(entity), fresh, looked_at};
 }
 
 // A format may go by what it knew of the store at the last look. A failure is tried again after
 // a time of its own.
-Freshness::Time MountedStore::TimeOfLook(const Entity& entity) const {
-  return entity.facts().is_transient ? services_.freshness.Now() : looked_at_;
+Freshness::Time MountedStore::TimeOfLook(const Entity& entity, const AnswerAge& age) const {
+  return entity.facts().is_transient ? services_.freshness.Now() : age.since();
 }
 
-void MountedStore::Confirm(std::string_view path, const Entity& entity) {
+void MountedStore::Confirm(std::string_view path, const Entity& entity, const AnswerAge& age) {
   model::MutexLock lock(mutex_);
   auto* known = known_.Find(path);
-  if (known != nullptr) known->note = TimeOfLook(entity);
+  if (known != nullptr) known->note = TimeOfLook(entity, age);
 }
 
 // Such an error is about the request, and not about the object.
@@ -486,7 +522,8 @@ static bool IsAboutRequest(const model::Result<std::shared_ptr<const backends::N
 
 model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
                                             std::string_view path, const Entity* before) {
-  Entity::Facts facts = {.path = std::string(path), .loaded_from = hierarchy};
+  Entity::Facts facts = {
+      .path = std::string(path), .loaded_from = hierarchy, .opening = Opening(*hierarchy)};
   Entity::Data data;
   NotedFailures failures;
   const auto asked_at = services_.freshness.Now();
@@ -600,15 +637,25 @@ std::shared_ptr<cache::ChunkLedger> MountedStore::BeginLedger(const Entity::Fact
   return ledger;
 }
 
-EntityPtr MountedStore::Keep(EntityPtr entity, const Entity* before) {
+// Another thread may have loaded the object in the meantime, or later than this one.
+static bool IsAsGood(const Entity& other, Freshness::Time other_looked_at, const Entity& entity,
+                     Freshness::Time looked_at) {
+  const bool is_same =
+      other.version() == entity.version() && other.facts().opening == entity.facts().opening;
+  return is_same || (other_looked_at > looked_at && !other.facts().is_transient);
+}
+
+EntityPtr MountedStore::Keep(EntityPtr entity, const Entity* before, const AnswerAge& age) {
+  const auto looked_at = TimeOfLook(*entity, age);
   EntityPtr other;  // destroyed after the lock is given back
   {
     model::MutexLock lock(mutex_);
-    if (const auto* known = known_.Find(entity->path())) other = known->object.lock();
-    if (other && other.get() != before && other->version() == entity->version()) {
-      std::swap(entity, other);  // another thread was faster
+    const auto* known = known_.Find(entity->path());
+    if (known != nullptr) other = known->object.lock();
+    if (other && other.get() != before && IsAsGood(*other, known->note, *entity, looked_at)) {
+      std::swap(entity, other);
     } else {
-      known_.Put(entity->path(), entity, TimeOfLook(*entity));
+      known_.Put(entity->path(), entity, looked_at);
     }
   }
   Touch(entity);

@@ -16,6 +16,7 @@
 #include "backends/detection.h"
 #include "backends/format/hierarchy.h"
 #include "backends/format/versioned.h"
+#include "backends/store/answer_age.h"
 #include "backends/store/caller.h"
 #include "backends/store/permissions.h"
 #include "backends/store/source.h"
@@ -162,6 +163,12 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // reading them. Fails as Get() does.
   model::Result<FolderLook> LookAtFolder(std::string_view path);
 
+  // Of a store that is one file: another number for each version in which it was opened. What
+  // was loaded from an earlier version has the contents of that, even if the file had the
+  // present version when a look at it was made. 0 if `hierarchy` is no longer that of the
+  // store; always 0 of a directory.
+  uint64_t Opening(const backends::Hierarchy& hierarchy) const EXCLUDES(mutex_);
+
   // Marks `entity` as the one used last, and updates its weight.
   void Touch(const EntityPtr& entity) const;
 
@@ -194,6 +201,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   struct Seen {
     EntityPtr entity;
     bool fresh = false;
+    Freshness::Time looked_at = {};
   };
 
   // The result of the last look, if that is fresh.
@@ -204,8 +212,15 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // The open hierarchy, if it is still that of the source; nullopt if it may not be.
   std::optional<model::Result<HierarchyPtr>> LookWhetherUnchanged() EXCLUDES(mutex_);
   model::Result<HierarchyPtr> LookAgain() REQUIRES(open_mutex_) EXCLUDES(mutex_);
-  model::Result<HierarchyPtr> Open(const backends::FileStatus& status) REQUIRES(open_mutex_)
+  // `age`: of the look that has found `status`.
+  model::Result<HierarchyPtr> Open(const backends::FileStatus& status,
+                                   const backends::AnswerAge& age) REQUIRES(open_mutex_)
       EXCLUDES(mutex_);
+  // Whether the file may have been read in an earlier version than that of `status`, which was
+  // found before.
+  bool MayBeOutdated(const backends::FileStatus& status) EXCLUDES(mutex_);
+  // What is known since `when` is used once more.
+  void NoteUse(Freshness::Time when) const;
   // Opens the store again, unless another thread has replaced `outdated`
   // already.
   model::Result<HierarchyPtr> Reopen(const HierarchyPtr& outdated)
@@ -214,12 +229,15 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
                    const backends::FileStatus& status) const EXCLUDES(mutex_);
 
   Seen Find(std::string_view path) EXCLUDES(mutex_);
-  // The time from which the look at `entity` holds that the caller has just made.
-  Freshness::Time TimeOfLook(const Entity& entity) const REQUIRES(mutex_);
-  void Confirm(std::string_view path, const Entity& entity) EXCLUDES(mutex_);
+  // The time from which the look at `entity` holds that the caller has just made, and that
+  // `age` is of.
+  Freshness::Time TimeOfLook(const Entity& entity, const backends::AnswerAge& age) const;
+  void Confirm(std::string_view path, const Entity& entity, const backends::AnswerAge& age)
+      EXCLUDES(mutex_);
   model::Result<EntityPtr> Load(const HierarchyPtr& hierarchy, std::string_view path,
                                 const Entity* before) EXCLUDES(mutex_);
-  EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
+  EntityPtr Keep(EntityPtr entity, const Entity* before, const backends::AnswerAge& age)
+      EXCLUDES(mutex_);
   // The permissions to show: those of the store's file or, if the store is a directory, those
   // that it and `files` in it have in common. A file that cannot be looked at has none.
   backends::Permissions PermissionsOfFiles(const std::vector<std::string>& files) const;
@@ -255,6 +273,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   HierarchyPtr hierarchy_ GUARDED_BY(mutex_);
   std::optional<model::Error> open_error_ GUARDED_BY(mutex_);
   backends::Generation opened_generation_ GUARDED_BY(mutex_);
+  uint64_t opening_ GUARDED_BY(mutex_) = 0;  // of a file: Opening(hierarchy_)
   struct Detected {
     const backends::Format* format = nullptr;
     backends::Generation version;

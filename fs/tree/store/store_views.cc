@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/base/heap.h"
+#include "backends/store/answer_age.h"
 #include "fs/tree/path_hash.h"
 #include "fs/tree/view/later_elements.h"
 #include "model/mutex.h"
@@ -176,7 +177,11 @@ constexpr size_t kManyViewParts = 1000;
 // in a tree asks.
 Result<bool> IsUnchanged(const StorePtr& store, const EntityView& view) {
   const bool is_tree = DirectoryOf(view.node) && !view.is_outdated;
-  if (is_tree && store->services().freshness.Holds(view.objects.looked_at())) return true;
+  const Freshness& freshness = store->services().freshness;
+  if (is_tree && freshness.Holds(view.objects.looked_at())) {
+    if (!freshness.immutable()) backends::AnswerAge::Note(view.objects.looked_at());
+    return true;
+  }
   return view.objects.IsUnchanged(*store);
 }
 
@@ -213,7 +218,7 @@ template <typename Input>
 Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input& to_find,
                                const Input& input, const StorePtr& store,
                                const EntityPtr& entity, std::string_view name,
-                               ObjectNotes& notes) {
+                               ObjectNotes& notes, const backends::AnswerAge& age) {
   const auto file = provider.Find(to_find, name);
   if (!file) return model::NotFound("{}", name);
   EntityViewPtr kept = entity->views().Find(file->name);
@@ -229,7 +234,6 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   }
   auto made = std::make_shared<EntityView>();
   made->name = file->name;
-  const Freshness::Time looked_at = store->looked_at();
   auto view = provider.Make(input, file->name);
   if (!view && view.error().is_of_system()) {
     return model::Propagate(std::move(view).error(), NameOf(*store, *entity, file->name));
@@ -239,7 +243,7 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   } else {
     made->node = std::make_shared<const RefusedView>(view.error());
   }
-  notes.MoveTo(made->objects, entity.get(), looked_at);
+  notes.MoveTo(made->objects, entity.get(), age.since(), entity->facts().opening);
   made->generation = made->objects.Hash(entity->generation());
   if (made->objects.size() >= kManyViewParts) backends::GiveBackFreeMemory();
   kept = entity->views().Keep(std::move(made));
@@ -317,11 +321,12 @@ std::vector<ViewName> ListShownViews(const StorePtr& store, const EntityPtr& ent
 Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
                                std::string_view name) {
   const StoreServices& services = store->services();
+  const backends::AnswerAge age(services.freshness.Now());
   const auto notes = std::make_shared<ObjectNotes>();
   if (entity->is_group()) {
     const auto group = std::make_shared<const StoreGroup>(store, entity, notes);
     return FindWith<GroupInput>(*services.group_views, *group, *group, store, entity, name,
-                                *notes);
+                                *notes, age);
   }
   if (!entity->reader()) return model::NotFound("{}", name);
   const ArrayInput to_find = InputOf(store, *entity, std::make_shared<ObjectNotes>());
@@ -332,11 +337,11 @@ Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
     const auto group = MakeGroupOfArray(InputOf(store, *entity, notes), ArrayName(*store));
     if (!of_array || IsThere(services.group_views->Find(*group, name))) {
       return FindWith<GroupInput>(*services.group_views, *group, *group, store, entity, name,
-                                  *notes);
+                                  *notes, age);
     }
   }
   return FindWith(*services.array_views, to_find, InputOf(store, *entity, notes), store, entity,
-                  name, *notes);
+                  name, *notes, age);
 }
 
 Result<FoundView> FindViewAgain(const StorePtr& store, const std::string& path,

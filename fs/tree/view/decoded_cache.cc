@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "backends/base/write_all.h"
+#include "backends/store/answer_age.h"
 #include "backends/store/block_cache/block_cache.h"
 #include "backends/store/local/source_root.h"
 #include "backends/store/source_clock.h"
@@ -251,10 +252,11 @@ bool DecodedCache::IsCurrent(const std::string& key, uint64_t version, const Sea
     const auto known = known_.find(key);
     if (known != known_.end() && known->second.ctime_ns == seal.file.ctime_ns &&
         known->second.version == version && freshness_.Holds(known->second.looked_at)) {
+      if (!freshness_.immutable()) backends::AnswerAge::Note(known->second.looked_at);
       return true;
     }
   }
-  const auto now = freshness_.Now();
+  const backends::AnswerAge age(freshness_.Now());
   std::vector<ReadSet::Read> reads;
   reads.reserve(seal.reads.size());
   for (const auto& [path, version] : seal.reads) {
@@ -270,7 +272,7 @@ bool DecodedCache::IsCurrent(const std::string& key, uint64_t version, const Sea
   }
   const model::MutexLock lock(mutex_);
   if (known_.size() >= kMostLookedAt) known_.clear();
-  known_[key] = {seal.file.ctime_ns, version, now};
+  known_[key] = {seal.file.ctime_ns, version, age.since()};
   return true;
 }
 

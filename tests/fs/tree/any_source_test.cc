@@ -126,6 +126,42 @@ TEST_F(AnySourceTest, StoresOfAllFormatsAreFolders) {
   }
 }
 
+std::string NpyFile(const std::string& elements) {
+  std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (" +
+                       std::to_string(elements.size()) + ",)}";
+  header.resize(117, ' ');
+  return std::string("\x93NUMPY\x01\x00", 8) + '\x76' + '\0' + header + '\n' + elements;
+}
+
+TEST_F(AnySourceTest, FileThatIsReplacedBeforeAnyAnswerIsTheNewOneAfterwards) {
+  const auto read = [&](const std::string& path) -> model::Result<std::string> {
+    NDLFS_TRY(const auto node, Find(path));
+    NDLFS_TRY(const auto opened, node->Open());
+    return Read(*opened.handle, 0, 1 << 16);
+  };
+  int answers = 0;
+  int replaced_at = 0;
+  do {
+    ++replaced_at;
+    const std::string name = "n" + std::to_string(replaced_at) + ".npy";
+    SCOPED_TRACE(replaced_at);
+    source_->Put(name, NpyFile("before"));
+    answers = 0;
+    source_->set_fault([&] {
+      if (++answers == replaced_at) source_->Put(name, NpyFile("later on"));
+      return 0;
+    });
+    // Either version, or an error.
+    (void)read(name + "/data.raw");
+    (void)read(name + "/.ndl.yaml");
+    source_->set_fault({});
+    if (answers < replaced_at) break;
+    EXPECT_EQ(read(name + "/data.raw").value_or("an error"), "later on");
+    EXPECT_THAT(read(name + "/.ndl.yaml").value_or("an error"), HasSubstr("8"));
+  } while (true);
+  EXPECT_GT(replaced_at, 5);
+}
+
 TEST_F(AnySourceTest, SourceIsMirrored) {
   source_->Put("d/a.txt", "text");
   const auto mirror = FindSourceMirror(context_).value();
