@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // Structures as bytes, for messages between two processes of the same build. A room with
-// messages derives a writer and a reader of its own, and adds forms for the types that only it
-// sends:
+// messages derives a writer and a reader of its own. A function beside them tells what a
+// structure consists of, for both:
 //
-//   class Writer : public MessageWriter<Writer> {
-//    public:
-//     using MessageWriter::Put;
-//     void Put(const Colour& colour) { (*this)(colour.red, colour.green, colour.blue); }
-//   };
+//   template <typename Archive, typename T>
+//   requires std::same_as<std::remove_const_t<T>, Colour>
+//   void Fields(Archive& archive, T& v) { archive(v.red, v.green, v.blue); }
+//
+// Types that have another form get an overload of Put() and Get() in the derived classes.
 #pragma once
 
 #include <concepts>
@@ -61,6 +61,9 @@ class MessageWriter {
     Put(value != nullptr);
     if (value) self().Put(*value);
   }
+  template <typename T>
+  requires requires(Self& archive, const T& value) { Fields(archive, value); }
+  void Put(const T& value) { Fields(self(), value); }
 
  private:
   Self& self() { return static_cast<Self&>(*this); }
@@ -129,6 +132,9 @@ class MessageReader {
     self().Get(*made);
     value = std::move(made);
   }
+  template <typename T>
+  requires requires(Self& archive, T& value) { Fields(archive, value); }
+  void Get(T& value) { Fields(self(), value); }
 
  protected:
   uint64_t GetCount() {

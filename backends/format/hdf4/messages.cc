@@ -42,11 +42,6 @@ void Fields(Archive& archive, T& v) { archive(v.kind, v.index, v.start, v.count,
 
 class Writer : public helper::MessageWriter<Writer> {
  public:
-  using MessageWriter::Put;
-  template <typename T>
-  requires requires(Writer& writer, const T& value) { Fields(writer, value); }
-  void Put(const T& value) { Fields(*this, value); }
-
   std::string TakeText() && { return std::string(AsText(std::move(*this).Take())); }
 };
 
@@ -57,9 +52,6 @@ class Reader : public helper::MessageReader<Reader> {
   using MessageReader::Get;
   void Get(ArrayInfo::Kind& kind) { GetUpTo(ArrayInfo::Kind::kImage, kind); }
   void Get(ArrayInfo::Coding& coding) { GetUpTo(ArrayInfo::Coding::kByLibrary, coding); }
-  template <typename T>
-  requires requires(Reader& reader, T& value) { Fields(reader, value); }
-  void Get(T& value) { Fields(*this, value); }
 };
 
 }  // namespace

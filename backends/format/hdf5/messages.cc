@@ -146,9 +146,6 @@ class Encoder : public helper::MessageWriter<Encoder> {
   void Put(const Datatype::Member& member) {
     (*this)(member.name, member.type, uint64_t{member.offset});
   }
-  template <typename T>
-  requires requires(Encoder& encoder, const T& value) { Fields(encoder, value); }
-  void Put(const T& value) { Fields(*this, value); }
 };
 
 class Decoder : public helper::MessageReader<Decoder> {
@@ -161,9 +158,6 @@ class Decoder : public helper::MessageReader<Decoder> {
     if (GetPresence()) error = GetError();
   }
   void Get(Datatype& type) { type = GetType(1); }
-  template <typename T>
-  requires requires(Decoder& decoder, T& value) { Fields(decoder, value); }
-  void Get(T& value) { Fields(*this, value); }
 
   model::Error GetError() {
     model::ErrorCode code;

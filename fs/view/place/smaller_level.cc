@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/base/json.h"
+#include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/place/ome_image.h"
 #include "fs/view/place/ome_levels.h"
