@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/format/sinusoidal.h"
 #include "model/attributes.h"
 
 namespace ndlfs::backends::hdf4 {
@@ -207,6 +208,7 @@ std::optional<GridPlace> PlaceOf(const EosGrid& grid) {
   place.x_attributes = AttributesOfAxis(is_geographic, true);
   place.y_attributes = AttributesOfAxis(is_geographic, false);
   place.mapping = std::move(mapping).Take();
+  if (auto text = TextOfSinusoidal(place.mapping)) place.mapping.push_back(*std::move(text));
   return place;
 }
 

@@ -3,17 +3,20 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "backends/base/checked.h"
 #include "backends/xml/xml.h"
 #include "model/attributes.h"
 #include "model/number_text.h"
+#include "model/utf8.h"
 
 namespace ndlfs::backends::tiff {
 namespace {
@@ -133,6 +136,43 @@ std::optional<double> TimeAt(std::string_view text) {
   return static_cast<double>(days) * 86400 + TimeOfDay(digits);
 }
 
+// The letter of "lt" or "#60" between '&' and ';'. Empty for others.
+std::string LetterOfEntity(std::string_view name) {
+  static constexpr std::pair<std::string_view, const char*> kNames[] = {
+      {"lt", "<"}, {"gt", ">"}, {"amp", "&"}, {"quot", "\""}, {"apos", "'"}};
+  for (const auto& [known, letter] : kNames) {
+    if (name == known) return letter;
+  }
+  if (!name.starts_with('#')) return {};
+  name.remove_prefix(1);
+  const bool is_hexadecimal = name.starts_with('x');
+  if (is_hexadecimal) name.remove_prefix(1);
+  uint32_t code = 0;
+  const char* end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data(), end, code, is_hexadecimal ? 16 : 10);
+  std::string letter;
+  const bool is_valid = parsed.ec == std::errc() && parsed.ptr == end && code != 0;
+  return is_valid && model::AppendUtf8(letter, code) ? letter : std::string();
+}
+
+// GDAL escapes the texts of items before it writes them as XML, which escapes them once more.
+std::string Unescaped(std::string_view text) {
+  constexpr size_t kLongestName = 8;
+  std::string made;
+  while (!text.empty()) {
+    const size_t plain = std::min(text.find('&'), text.size());
+    made += text.substr(0, plain);
+    text.remove_prefix(plain);
+    const size_t end = text.substr(0, kLongestName + 2).find(';');
+    const std::string letter =
+        end == text.npos ? std::string() : LetterOfEntity(text.substr(1, end - 1));
+    const size_t taken = letter.empty() ? std::min<size_t>(text.size(), 1) : end + 1;
+    made += letter.empty() ? text.substr(0, taken) : letter;
+    text.remove_prefix(taken);
+  }
+  return made;
+}
+
 // Items of GDALMetadata.
 class GdalItems {
  public:
@@ -149,7 +189,7 @@ class GdalItems {
       if (key == "sample") sample = model::ParseNumber<uint64_t>(value);
       if (key == "domain") has_domain = true;
     }
-    const std::string text(element.text);
+    const std::string text = Unescaped(element.text);
     if (role.empty() && !sample && !has_domain) {
       if (!name.empty() && room_.Take(name, 1, text.size())) {
         others_.push_back(model::MakeTextAttribute(name, text));

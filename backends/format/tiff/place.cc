@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "backends/format/sinusoidal.h"
 #include "model/attributes.h"
 
 namespace ndlfs::backends::tiff {
@@ -16,8 +17,9 @@ using model::Result;
 
 // GeoKeys; annex B of the specification.
 constexpr uint16_t kModelType = 1024, kRasterType = 1025, kCitation = 1026,
-                   kGeographicType = 2048, kSemiMajorAxis = 2057, kSemiMinorAxis = 2058,
-                   kInvFlattening = 2059, kProjectedType = 3072, kProjCoordTrans = 3075,
+                   kGeographicType = 2048, kPrimeMeridian = 2051, kAngularUnits = 2054,
+                   kSemiMajorAxis = 2057, kSemiMinorAxis = 2058, kInvFlattening = 2059,
+                   kMeridianLongitude = 2061, kProjectedType = 3072, kProjCoordTrans = 3075,
                    kLinearUnits = 3076, kStdParallel1 = 3078, kStdParallel2 = 3079,
                    kNatOriginLong = 3080, kNatOriginLat = 3081, kFalseEasting = 3082,
                    kFalseNorthing = 3083, kFalseOriginLong = 3084, kFalseOriginLat = 3085,
@@ -299,7 +301,26 @@ std::optional<Ellipsoid> EllipsoidOf(uint16_t epsg) {
   return std::nullopt;
 }
 
+// Codes of longitudes from another meridian than Greenwich; some count grads.
+bool IsFromOtherMeridian(uint16_t epsg) {
+  return (epsg >= 4801 && epsg <= 4821) || (epsg >= 4901 && epsg <= 4904);
+}
+
+// Whether angles are degrees, and longitudes are from Greenwich. No system is named for others:
+// CF has no word for the unit, and few programs read the one for the meridian.
+bool HasUsualAngles(const Place& place) {
+  constexpr uint16_t kDegree = 9102, kAnyDegree = 9122, kGreenwich = 8901;
+  const uint16_t units = place.CodeOf(kAngularUnits).value_or(kDegree);
+  if (units != kDegree && units != kAnyDegree) return false;
+  if (IsFromOtherMeridian(place.CodeOf(kGeographicType).value_or(0))) return false;
+  const uint16_t meridian = place.CodeOf(kPrimeMeridian).value_or(kGreenwich);
+  const auto longitude = NumberOf(place, kMeridianLongitude);
+  return meridian == kGreenwich ? longitude.value_or(0) == 0
+                                : meridian == kUserDefined && longitude == 0.0;
+}
+
 std::optional<uint16_t> EpsgOf(const Place& place) {
+  if (place.is_geographic() && !HasUsualAngles(place)) return std::nullopt;
   const auto code = place.CodeOf(place.is_geographic() ? kGeographicType : kProjectedType);
   // Codes from 1024 on are EPSG's; 32767 says that the keys describe the system.
   return code && *code >= 1024 && *code != kUserDefined ? code : std::nullopt;
@@ -330,11 +351,14 @@ Result<std::optional<Place>> ReadPlace(TiffReader& reader, const Directory& dire
 std::vector<model::Attribute> AttributesOfPlace(const Place& place) {
   Attributes attributes;
   const auto epsg = EpsgOf(place);
-  if (place.is_geographic()) attributes.Text("grid_mapping_name", "latitude_longitude");
+  const bool is_usual = HasUsualAngles(place);
+  if (place.is_geographic() && is_usual) {
+    attributes.Text("grid_mapping_name", "latitude_longitude");
+  }
   if (epsg) {
     attributes.Text("epsg_code", fmt::format("EPSG:{}", *epsg));
     if (!place.is_geographic()) AddUtm(*epsg, attributes);
-  } else if (!place.is_geographic()) {
+  } else if (!place.is_geographic() && is_usual) {
     AddProjection(place, attributes);
   }
   const auto semi_major = NumberOf(place, kSemiMajorAxis);
@@ -354,12 +378,14 @@ std::vector<model::Attribute> AttributesOfPlace(const Place& place) {
     attributes.Text("GeoTransform",
                     fmt::format("{} {} {} {} {} {}", t[0], t[1], t[2], t[3], t[4], t[5]));
   }
-  return std::move(attributes).Take();
+  std::vector<model::Attribute> made = std::move(attributes).Take();
+  if (auto text = TextOfSinusoidal(made)) made.push_back(*std::move(text));
+  return made;
 }
 
 std::vector<model::Attribute> AttributesOfAxis(const Place& place, bool is_x) {
   Attributes attributes;
-  if (place.is_geographic()) {
+  if (place.is_geographic() && HasUsualAngles(place)) {
     attributes.Text("standard_name", is_x ? "longitude" : "latitude");
     attributes.Text("units", is_x ? "degrees_east" : "degrees_north");
   } else if (place.CodeOf(kModelType) == 1) {

@@ -134,25 +134,44 @@ bool HasSamples(const ArrayInput& input, const NumberArray& numbers) {
   return MayNameSamples(last) && IsNameOfColumns(x) && IsNameOfRows(y);
 }
 
+bool IsLongAsColours(uint64_t extent) { return extent == 3 || extent == 4; }
+
 bool HasColourBytes(const ArrayInput& input, const NumberArray& numbers) {
   if (numbers.number != Number::kUInt8 || numbers.rank() < 3) return false;
-  if (numbers.shape.back() != 3 && numbers.shape.back() != 4) return false;
+  if (!IsLongAsColours(numbers.shape.back())) return false;
   if (input.dtype.kind() != Kind::kInteger && input.dtype.kind() != Kind::kArray) return false;
   const std::vector<std::string>& names = input.node->array().dimension_names;
   return names.size() != numbers.rank() || !IsNameOfPlace(names.back());
 }
 
-// Whether the `bands` samples or pages of a picture begin with red, green and blue, by what a
-// TIFF file says.
-bool AreColours(const ArrayInput& input, const NumberArray& numbers, uint64_t bands) {
-  return TextOf(input.node->attributes(), "PhotometricInterpretation") == "RGB" && bands >= 3 &&
-         !IsComplex(numbers.number);
+// Whether the last dimension of a part may be colours by its length alone: a slice can give
+// any dimension that length.
+bool IsOfColours(const ArrayInput& input, const NumberArray& numbers) {
+  const size_t last = numbers.rank() - 1;
+  if (!input.part || last >= input.shape.size()) return true;
+  const ArrayPart& part = *input.part;
+  const auto dimension = DimensionOfWhole(part, last);
+  if (!dimension || !IsLongAsColours(part.whole.shape[*dimension])) return false;
+  return !part.axes.empty() || *dimension + 1 == part.whole.shape.size();
 }
 
-bool HasColours(const ArrayInput& input, const NumberArray& numbers, bool has_samples) {
-  const bool is_told = !TextOf(input.node->attributes(), "PhotometricInterpretation").empty();
-  if (has_samples && is_told) return AreColours(input, numbers, numbers.shape.back());
-  return HasColourBytes(input, numbers);
+// Whether dimension `d` of a part has all samples (or bands) of the array, or the first three,
+// in their order. Others are no colours, or are so in another order.
+bool KeepsColours(const ArrayInput& input, size_t d) {
+  if (!input.part || d >= input.shape.size()) return true;
+  const ArrayPart& part = *input.part;
+  const auto dimension = DimensionOfWhole(part, d);
+  if (!dimension || (part.blocks && part.blocks->extents[d] != 1)) return false;
+  const IndexRange& range = part.selection[*dimension];
+  const bool is_enough = range.count == 3 || range.count == part.whole.shape[*dimension];
+  return range.begin == 0 && range.step == 1 && is_enough;
+}
+
+// Whether the `bands` samples or pages of a picture, along dimension `d`, begin with red, green
+// and blue, by what a TIFF file says.
+bool AreColours(const ArrayInput& input, const NumberArray& numbers, size_t d, uint64_t bands) {
+  return TextOf(input.node->attributes(), "PhotometricInterpretation") == "RGB" && bands >= 3 &&
+         !IsComplex(numbers.number) && KeepsColours(input, d);
 }
 
 bool HasBandPages(const ArrayInput& input, const NumberArray& numbers) {
@@ -306,11 +325,14 @@ std::optional<Raster> AsRaster(const ArrayInput& input, const NumberArray& numbe
   if (rank == 0) return std::nullopt;
   Raster raster;
   raster.number = numbers.number;
-  const bool has_samples = HasSamples(input, numbers);
-  raster.is_colour = HasColours(input, numbers, has_samples);
-  if (has_samples || raster.is_colour) {
+  const bool has_bands = HasSamples(input, numbers);
+  const bool has_bytes = HasColourBytes(input, numbers) && IsOfColours(input, numbers);
+  if (has_bands || has_bytes) {
+    const bool is_told = !TextOf(input.node->attributes(), "PhotometricInterpretation").empty();
     raster.sample_axis = --rank;
     raster.samples = numbers.shape[rank];
+    raster.is_colour = has_bands && is_told ? AreColours(input, numbers, rank, raster.samples)
+                                            : has_bytes && KeepsColours(input, rank);
   }
   raster.x_axis = --rank;
   raster.width = numbers.shape[rank];
@@ -321,7 +343,7 @@ std::optional<Raster> AsRaster(const ArrayInput& input, const NumberArray& numbe
   // No overflow: the product of all is the size of the array.
   for (size_t d = 0; d < rank; ++d) raster.pages *= numbers.shape[d];
   raster.has_band_pages = !raster.sample_axis && HasBandPages(input, numbers);
-  if (raster.has_band_pages) raster.is_colour = AreColours(input, numbers, raster.pages);
+  if (raster.has_band_pages) raster.is_colour = AreColours(input, numbers, 0, raster.pages);
   const uint64_t bands = raster.has_band_pages ? raster.pages : raster.samples;
   if (raster.is_colour && bands > 3) raster.alpha = AlphaOf(input);
   return raster;

@@ -143,7 +143,8 @@ bool IsNameOfBands(std::string_view name);
 // - Pages are bands if the first of three dimensions has the name of bands.
 // - Where PhotometricInterpretation of a TIFF file tells what samples or bands are, it is
 //   believed. Else bytes without a sign whose last dimension is 3 or 4 long are in colour,
-//   unless that dimension has the name of a place.
+//   unless that dimension has the name of a place. A part of an array has colours only if it
+//   has all its samples or bands, or the first three, in their order.
 std::optional<Raster> AsRaster(const ArrayInput& input, const NumberArray& numbers);
 
 }  // namespace ndlfs::fs

@@ -282,6 +282,11 @@ TEST_F(Hdf4Test, GridHasItsPlaceAndGroups) {
   const auto& mapping = Load("/MOD_Grid/spatial_ref")->attributes();
   EXPECT_EQ(model::TextOf(mapping, "grid_mapping_name"), "sinusoidal");
   EXPECT_EQ(model::NumberOf(mapping, "semi_major_axis"), 6371007.181);
+  // For GDAL, which does not know that name.
+  EXPECT_THAT(
+      model::TextOf(mapping, "spatial_ref"),
+      AllOf(HasSubstr("SPHEROID[\"unknown\",6371007.181,0]"),
+            HasSubstr("PROJECTION[\"Sinusoidal\"],PARAMETER[\"longitude_of_center\",0]")));
 }
 
 TEST_F(Hdf4Test, ArrayOfTwoGroupsHasTwoNames) {

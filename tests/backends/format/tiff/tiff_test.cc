@@ -210,6 +210,62 @@ TEST_F(TiffTest, PointsHaveTheCoordinatesThatTheFieldsSay) {
   EXPECT_EQ(model::TextOf(Load("/spatial_ref")->attributes(), "epsg_code"), "EPSG:4326");
 }
 
+TEST_F(TiffTest, OtherMeridiansAndUnitsOfAnglesHaveNoSystem) {
+  const auto is_named = [&](uint64_t model, std::vector<uint64_t> keys, double meridian) {
+    Open(SmallImage([&](auto& fields) {
+      fields = Placed(fields);
+      std::vector<uint64_t> all = {1, 1, 0, 0, 1024, 0, 1, model, 3075, 0, 1, 1};
+      all.insert(all.begin() + 8, keys.begin(), keys.end());
+      all[3] = all.size() / 4 - 1;
+      fields[34735] = {3, all};
+      fields[34736] = Reals({meridian});
+    }));
+    const bool has_system =
+        !model::TextOf(Load("/spatial_ref")->attributes(), "grid_mapping_name").empty();
+    const auto& x = Load("/x")->attributes();
+    if (model == 2) {
+      EXPECT_EQ(model::TextOf(x, "units"), has_system ? "degrees_east" : "");
+      EXPECT_EQ(model::TextOf(x, "standard_name"), has_system ? "longitude" : "");
+    }
+    return has_system;
+  };
+  for (const uint64_t model : {1, 2}) {
+    EXPECT_TRUE(is_named(model, {}, 0));
+    EXPECT_TRUE(is_named(model, {2048, 0, 1, 4326}, 0));
+    EXPECT_TRUE(is_named(model, {2051, 0, 1, 8901, 2054, 0, 1, 9102}, 0));
+    EXPECT_TRUE(is_named(model, {2051, 0, 1, 32767, 2061, 34736, 1, 0}, 0));
+    EXPECT_FALSE(is_named(model, {2061, 34736, 1, 0}, 2.33722917)) << "Paris";
+    EXPECT_FALSE(is_named(model, {2051, 0, 1, 8903}, 0)) << "Paris";
+    EXPECT_FALSE(is_named(model, {2051, 0, 1, 8903, 2061, 34736, 1, 0}, 0));
+    EXPECT_FALSE(is_named(model, {2051, 0, 1, 32767}, 0)) << "any";
+    EXPECT_FALSE(is_named(model, {2054, 0, 1, 9105}, 0)) << "grads";
+    EXPECT_FALSE(is_named(model, {2048, 0, 1, 4807}, 0)) << "grads from Paris";
+    EXPECT_EQ(model::TextOf(Load("/spatial_ref")->attributes(), "epsg_code"), "");
+  }
+}
+
+TEST_F(TiffTest, SinusoidalSystemIsAlsoText) {
+  const auto text_of = [&](double major, double minor, uint64_t method) {
+    Open(SmallImage([&](auto& fields) {
+      fields = Placed(fields);
+      fields[34735] = {
+          3, {1,    1, 0, 7,      1024, 0, 1, 1,    2057, 34736, 1, 0, 2058, 34736, 1, 1,
+              3075, 0, 1, method, 3076, 0, 1, 9001, 3080, 34736, 1, 2, 3082, 34736, 1, 3}};
+      fields[34736] = Reals({major, minor, 15, 1000.5});
+    }));
+    return model::TextOf(Load("/spatial_ref")->attributes(), "spatial_ref");
+  };
+  EXPECT_EQ(text_of(6371000, 6371000, 24),
+            "PROJCS[\"Sinusoidal\",GEOGCS[\"unknown\",DATUM[\"unknown\","
+            "SPHEROID[\"unknown\",6371000,0]],PRIMEM[\"Greenwich\",0],"
+            "UNIT[\"degree\",0.0174532925199433]],PROJECTION[\"Sinusoidal\"],"
+            "PARAMETER[\"longitude_of_center\",15],PARAMETER[\"false_easting\",1000.5],"
+            "PARAMETER[\"false_northing\",0],UNIT[\"metre\",1],AXIS[\"Easting\",EAST],"
+            "AXIS[\"Northing\",NORTH]]");
+  EXPECT_THAT(text_of(6378137, 6378137.0 * 299 / 300, 24), Not(HasSubstr(",6378137,0]")));
+  EXPECT_EQ(text_of(6371000, 6371000, 1), "");
+}
+
 TEST_F(TiffTest, RotatedPixelsHaveATransformAndNoCoordinates) {
   Open(SmallImage([](auto& fields) {
     fields[34264] = Reals({1, 2, 0, 30, 4, 5, 0, 60, 0, 0, 0, 0, 0, 0, 0, 1});
@@ -285,6 +341,25 @@ TEST_F(TiffTest, MetadataOfGdalBecomeAttributes) {
   EXPECT_EQ(model::TextOf(attributes, "units"), "K");
   EXPECT_EQ(model::TextOf(attributes, "long_name"), "red");
   EXPECT_EQ(model::TextOf(attributes, "Instrument"), "OLI");
+}
+
+TEST_F(TiffTest, TextsOfGdalAreEscapedTwice) {
+  const std::pair<const char*, const char*> kTexts[] = {
+      {"B0 &amp;lt;n&amp;amp;&amp;quot;&amp;gt;&amp;apos;", "B0 <n&\">'"},
+      {"&amp;#233;&amp;#xE9;", "\u00e9\u00e9"},
+      {"&amp;amp;lt;", "&lt;"},
+      {"R&amp;D &amp; &amp;; &amp;nbsp; &amp;#0; &amp;#x110000; &amp;#; &amp;lt",
+       "R&D & &; &nbsp; &#0; &#x110000; &#; &lt"},
+      {"1 &lt; 2", "1 < 2"},
+  };
+  for (const auto& [stored, text] : kTexts) {
+    const std::string xml =
+        std::string("<GDALMetadata><Item name=\"a\">") + stored + "</Item></GDALMetadata>";
+    Open(SmallImage([&](auto& fields) {
+      fields[42112] = {.type = 2, .bytes = xml, .count = xml.size() + 1};
+    }));
+    EXPECT_EQ(model::TextOf(Load("/image")->attributes(), "a"), text);
+  }
 }
 
 // Pages, overviews and masks.

@@ -166,6 +166,46 @@ TEST_F(RasterTest, SlicesHaveTheirOwn) {
   EXPECT_EQ(raster.pages, 7U);
 }
 
+TEST_F(RasterTest, SlicesHaveColoursOnlyInTheirOrder) {
+  const Attributes rgb = {TextAttribute("PhotometricInterpretation", "RGB")};
+  const IndexRange y = WholeRange(5), x = WholeRange(6);
+  const IndexRange first = {.begin = 0, .count = 3}, later = {.begin = 1, .count = 3},
+                   reversed = {.begin = 3, .count = 4, .step = -1};
+  const Datatype byte = Datatype::Integer(1, false);
+  for (const std::vector<std::string>& names :
+       {std::vector<std::string>{"y", "x", "band"}, {}}) {
+    Of(byte, {5, 6, 4}, names, names.empty() ? Attributes() : rgb);
+    const ArrayInput pixels = Input();
+    EXPECT_TRUE(RasterOf(MakePart(pixels, {y, x, first})).has_colour_bytes());
+    EXPECT_EQ(RasterOf(MakePart(pixels, {WholeRange(2), x, WholeRange(4)})).alpha,
+              Alpha::kPlain);
+    for (const IndexRange& other : {later, reversed}) {
+      const Raster raster = RasterOf(MakePart(pixels, {y, x, other}));
+      EXPECT_FALSE(raster.is_colour);
+      EXPECT_EQ(raster.alpha, Alpha::kNone);
+      EXPECT_EQ(raster.samples, other.count) << "they are bands";
+    }
+  }
+  Of(Datatype::Integer(2, false), {4, 5, 6}, {"band", "y", "x"}, rgb);
+  const ArrayInput pages = Input();
+  EXPECT_TRUE(RasterOf(MakePart(pages, {first, y, x})).is_colour);
+  EXPECT_TRUE(RasterOf(MakePart(pages, {WholeRange(4), y, x}, {1, 2, 0})).is_colour);
+  EXPECT_FALSE(RasterOf(MakePart(pages, {later, y, x})).is_colour);
+  EXPECT_FALSE(RasterOf(MakePart(pages, {reversed, y, x})).is_colour);
+  EXPECT_FALSE(RasterOf(MakePart(pages, {reversed, y, x}, {1, 2, 0})).is_colour);
+}
+
+TEST_F(RasterTest, SlicesAreNoColoursByTheirLengthAlone) {
+  const IndexRange y = WholeRange(5), x = WholeRange(6), first = {.begin = 0, .count = 3};
+  Of(Datatype::Integer(1, false), {5, 6, 7}, {});
+  EXPECT_EQ(RasterOf(MakePart(Input(), {y, x, first})).samples, 1U);
+  Of(Datatype::Integer(1, false), {5, 6, 4, 2}, {});
+  const IndexRange one = {.begin = 1, .count = 1, .is_dropped = true};
+  EXPECT_EQ(RasterOf(MakePart(Input(), {y, x, WholeRange(4), one})).samples, 1U);
+  Of(Datatype::Integer(1, false), {5, 6, 7}, {"y", "x", "band"});
+  EXPECT_FALSE(RasterOf(MakePart(Input(), {y, x, first})).is_colour);
+}
+
 TEST_F(RasterTest, NamesOfBandsAreThoseOfTheFile) {
   model::Attribute names = TextAttribute("band_names", "");
   names.shape = {4};
