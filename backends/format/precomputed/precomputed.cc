@@ -119,8 +119,17 @@ std::string AddScale(const std::shared_ptr<const Store>& store, const precompute
   return name;
 }
 
+// Whether no extent of `scale` is larger than that of `other`.
+bool IsNoLarger(const precomputed::Scale& scale, const precomputed::Scale& other) {
+  for (size_t d = 0; d < scale.size.size(); ++d) {
+    if (scale.size[d] > other.size[d]) return false;
+  }
+  return true;
+}
+
 // A layout of GeoZarr's multiscales tells which arrays are smaller versions of which; `names`
-// are those of the scales.
+// are those of the scales. A scale that is longer somewhere than the one before begins a chain
+// of its own: its voxels have other proportions.
 model::Group RootOf(const precomputed::Info& info, const std::vector<std::string>& names) {
   model::Group root;
   if (names.size() < 2) return root;
@@ -133,9 +142,16 @@ model::Group RootOf(const precomputed::Info& info, const std::vector<std::string
   };
   std::ranges::stable_sort(order, std::ranges::greater(), voxels);
   Json layout = Json::array();
-  for (size_t i = 0; i < order.size(); ++i) {
-    Json level = {{"asset", names[order[i]]}};
-    if (i > 0) level["derived_from"] = names[order[i - 1]];
+  std::vector<size_t> ends;  // of the chains
+  for (const size_t scale : order) {
+    Json level = {{"asset", names[scale]}};
+    const auto before = std::ranges::find_if(
+        ends, [&](size_t end) { return IsNoLarger(info.scales[scale], info.scales[end]); });
+    if (before == ends.end()) {
+      ends.push_back(scale);
+    } else {
+      level["derived_from"] = names[std::exchange(*before, scale)];
+    }
     layout.push_back(std::move(level));
   }
   root.attributes.push_back(

@@ -86,6 +86,12 @@ class Builder {
     for (const auto& attribute : series.attributes) attributes.push_back(attribute);
     const auto* extra = model::FindAttribute(attributes, "ExtraSamples");
     extra_samples_ = extra == nullptr ? std::nullopt : std::optional(*extra);
+    // Overviews have no word of their own about it.
+    std::vector<model::Attribute> factors;
+    for (const std::string_view name : {"scale_factor", "add_offset"}) {
+      const auto* factor = model::FindAttribute(attributes, name);
+      if (factor != nullptr) factors.push_back(*factor);
+    }
     if (nodes_.contains("/time")) {
       attributes.push_back(model::MakeTextAttribute("coordinates", "time"));
     }
@@ -113,7 +119,7 @@ class Builder {
     for (size_t i = 0; i < picture.overviews.size(); ++i) {
       const Stack& overview = picture.overviews[i];
       const auto name = fmt::format("{}", i + 1);
-      AddLevel(group, name, overview, series);
+      AddLevel(group, name, overview, series, factors);
       layout_.push_back(Json{{"asset", group.substr(1) + '/' + name},
                              {"derived_from", image},
                              {"transform", {{"scale", ScaleOf(plan.stack, overview.form)}}}});
@@ -164,7 +170,7 @@ class Builder {
 
   // An overview or a mask of a picture.
   void AddLevel(const std::string& group, const std::string& name, const Stack& stack,
-                const Series& series) {
+                const Series& series, const std::vector<model::Attribute>& factors = {}) {
     const ImageForm& full = series.picture.full.form;
     std::optional<Place> place = stack.form.place;
     if (!place && full.place) place = Scaled(*full.place, full, stack.form);
@@ -180,6 +186,7 @@ class Builder {
     if (extra_samples_ && stack.form.samples == full.samples) {
       attributes.push_back(*extra_samples_);
     }
+    attributes.insert(attributes.end(), factors.begin(), factors.end());
     AddArray(group, name, plan, stack.error, place, std::move(attributes), {});
   }
 

@@ -2,7 +2,6 @@
 #include "fs/view/base/number_array.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -11,6 +10,7 @@
 #include "backends/base/checked.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
+#include "fs/view/base/dimension_names.h"
 #include "model/float_format.h"
 
 namespace ndlfs::fs {
@@ -58,66 +58,6 @@ std::optional<Number> NumberOf(const Datatype& type) {
   }
 }
 
-bool IsNameOfPlace(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kNames = {"x", "X", "lon", "longitude", "y", "lat"};
-  return std::ranges::find(kNames, name) != kNames.end();
-}
-
-// The name of a dimension in lower case, without the number of a second one ("band_2").
-std::string PlainDimension(std::string_view name) {
-  const size_t end = name.find_last_not_of("0123456789");
-  if (end != name.npos && end > 0 && end + 1 < name.size() && name[end] == '_') {
-    name = name.substr(0, end);
-  }
-  std::string plain(name);
-  for (char& c : plain) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return plain;
-}
-
-template <size_t n>
-bool IsOneOf(std::string_view name, const std::array<std::string_view, n>& names) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-bool IsNameOfRows(std::string_view name) {
-  static constexpr std::array<std::string_view, 19> kNames = {
-      "y",        "lat",       "latitude", "rlat",        "northing", "row", "rows",
-      "line",     "lines",     "height",   "along_track", "atrack",   "ny",  "nrow",
-      "scanline", "scanlines", "nlines",   "j",           "downtrack"};
-  return IsOneOf(name, kNames);
-}
-
-bool IsNameOfColumns(std::string_view name) {
-  static constexpr std::array<std::string_view, 22> kNames = {
-      "x",          "lon",          "longitude",   "rlon",        "easting", "column",
-      "columns",    "col",          "cols",        "width",       "sample",  "samples",
-      "pixel",      "pixels",       "xtrack",      "nx",          "ncol",    "i",
-      "crosstrack", "across_track", "cross_track", "ground_pixel"};
-  return IsOneOf(name, kNames);
-}
-
-// Channels of a picture have these names, but also electrodes and realizations.
-bool MayNameSamples(std::string_view name) {
-  static constexpr std::array<std::string_view, 15> kNames = {
-      "channel",   "channels",   "chan",       "ch",          "c",
-      "component", "components", "sample",     "samples",     "s",
-      "rgb",       "rgba",       "wavelength", "wavelengths", "spectral"};
-  return IsOneOf(name, kNames);
-}
-
-// No row and no column of a picture.
-bool IsNameOfNoPlace(std::string_view name) {
-  static constexpr std::array<std::string_view, 31> kNames = {
-      "time",     "t",        "date",  "datetime", "valid_time", "step",        "frame",
-      "page",     "z",        "level", "lev",      "levels",     "plev",        "pressure",
-      "depth",    "altitude", "layer", "member",   "ensemble",   "realization", "number",
-      "station",  "site",     "trial", "epoch",    "batch",      "version",     "spectrum",
-      "isobaric", "band",     "bands"};
-  return IsOneOf(name, kNames) || IsOneOf<4>(name, {"channel", "channels", "c", "wavelength"});
-}
-
 // Whether the last dimension is the samples of a pixel, by names or by what formats say.
 bool HasSamples(const ArrayInput& input, const NumberArray& numbers) {
   const size_t rank = numbers.rank();
@@ -127,11 +67,14 @@ bool HasSamples(const ArrayInput& input, const NumberArray& numbers) {
   if (rank == 3 && TextOf(input.node->attributes(), "INTERLACE_MODE") == "INTERLACE_PIXEL") {
     return true;
   }
-  const std::string last = PlainDimension(DimensionName(input, rank - 1));
-  const std::string x = PlainDimension(DimensionName(input, rank - 2));
-  const std::string y = PlainDimension(DimensionName(input, rank - 3));
-  if (IsNameOfBands(last)) return !IsNameOfNoPlace(x) && !IsNameOfNoPlace(y);
-  return MayNameSamples(last) && IsNameOfColumns(x) && IsNameOfRows(y);
+  const std::vector<DimensionKind> kinds = KindsOf(input);
+  const DimensionKind x = kinds[rank - 2], y = kinds[rank - 3];
+  if (IsNameOfBands(DimensionName(input, rank - 1))) {
+    return !IsNoRowOrColumn(x) && !IsNoRowOrColumn(y);
+  }
+  // Channels of a picture have such names, but also electrodes.
+  return kinds.back() == DimensionKind::kBands && x == DimensionKind::kColumns &&
+         y == DimensionKind::kRows;
 }
 
 bool IsLongAsColours(uint64_t extent) { return extent == 3 || extent == 4; }
@@ -140,8 +83,9 @@ bool HasColourBytes(const ArrayInput& input, const NumberArray& numbers) {
   if (numbers.number != Number::kUInt8 || numbers.rank() < 3) return false;
   if (!IsLongAsColours(numbers.shape.back())) return false;
   if (input.dtype.kind() != Kind::kInteger && input.dtype.kind() != Kind::kArray) return false;
-  const std::vector<std::string>& names = input.node->array().dimension_names;
-  return names.size() != numbers.rank() || !IsNameOfPlace(names.back());
+  if (input.shape.size() != numbers.rank()) return true;  // a pixel is one element
+  const DimensionKind last = KindsOf(input).back();
+  return last != DimensionKind::kRows && last != DimensionKind::kColumns;
 }
 
 // Whether the last dimension of a part may be colours by its length alone: a slice can give
@@ -175,10 +119,10 @@ bool AreColours(const ArrayInput& input, const NumberArray& numbers, size_t d, u
 }
 
 bool HasBandPages(const ArrayInput& input, const NumberArray& numbers) {
-  return numbers.rank() == 3 && input.shape.size() == 3 &&
-         IsNameOfBands(DimensionName(input, 0)) &&
-         !IsNameOfNoPlace(PlainDimension(DimensionName(input, 1))) &&
-         !IsNameOfNoPlace(PlainDimension(DimensionName(input, 2)));
+  if (numbers.rank() != 3 || input.shape.size() != 3) return false;
+  const std::vector<DimensionKind> kinds = KindsOf(input);
+  return IsNameOfBands(DimensionName(input, 0)) && !IsNoRowOrColumn(kinds[1]) &&
+         !IsNoRowOrColumn(kinds[2]);
 }
 
 // Without a word about it, a fourth sample of colours is alpha.
@@ -313,11 +257,6 @@ std::optional<NumberArray> AsNumbers(const ArrayInput& input) {
   array.bytes = *bytes;
   array.elements = input.elements;
   return array;
-}
-
-bool IsNameOfBands(std::string_view name) {
-  const std::string plain = PlainDimension(name);
-  return plain == "band" || plain == "bands";
 }
 
 std::optional<Raster> AsRaster(const ArrayInput& input, const NumberArray& numbers) {

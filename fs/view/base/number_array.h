@@ -130,10 +130,6 @@ struct Raster {
 // SamplesPerPixel of TIFF has 16 bits.
 inline constexpr uint64_t kMostSamples = 65'535;
 
-// Whether the name of a dimension says that it counts bands, whatever is around it: "band" or
-// "bands", also with a number behind it ("band_2").
-bool IsNameOfBands(std::string_view name);
-
 // nullopt for arrays without dimensions. This is the one rule for all views:
 // - A last dimension is the samples of a pixel if its name is that of bands, unless one before
 //   it is known to be none of a picture (time, level); or a name that channels and other things

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "fs/view/base/array_part.h"
+#include "fs/view/base/dimension_names.h"
 #include "fs/view/base/number_array.h"
 #include "fs/view/place/image_place.h"
 
@@ -23,34 +23,24 @@ using Axes = std::vector<ImageAxisOfArray>;
 constexpr size_t kFewest = 2;
 constexpr size_t kMost = 5;
 
-bool IsIn(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-std::string InLowerCase(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 // The type, and whether levels have fewer elements along the axis; nullopt for names that say
 // nothing.
-std::optional<std::pair<AxisType, bool>> TypeByName(const std::string& name) {
-  const std::string lower = InLowerCase(name);
-  if (IsIn(lower, {"x", "y", "z", "lon", "lat", "longitude", "latitude", "easting", "northing",
-                   "rlon", "rlat", "row", "col", "column"})) {
-    return std::pair{AxisType::kSpace, true};
-  }
-  if (IsIn(lower, {"depth", "height", "altitude", "level", "lev", "plev", "pressure",
-                   "isobaricinhpa", "bottom_top"})) {
-    return std::pair{AxisType::kSpace, false};
-  }
-  if (lower == "t" || lower.find("time") != std::string::npos) {
-    return std::pair{AxisType::kTime, false};
-  }
-  if (IsIn(lower, {"c", "channel", "channels", "band", "bands", "wavelength", "sample"})) {
-    return std::pair{AxisType::kChannel, false};
+std::optional<std::pair<AxisType, bool>> TypeByName(DimensionKind kind) {
+  switch (kind) {
+    case DimensionKind::kRows:
+    case DimensionKind::kColumns:
+    case DimensionKind::kDepth:
+      return std::pair{AxisType::kSpace, true};
+    case DimensionKind::kVertical:
+      return std::pair{AxisType::kSpace, false};
+    case DimensionKind::kTime:
+      return std::pair{AxisType::kTime, false};
+    case DimensionKind::kBands:
+      return std::pair{AxisType::kChannel, false};
+    case DimensionKind::kNoPlace:
+      return std::pair{AxisType::kOther, false};
+    case DimensionKind::kUnknown:
+      break;
   }
   return std::nullopt;
 }
@@ -94,9 +84,12 @@ Axes NameAxes(const ArrayInput& array, std::vector<bool>& is_known) {
       if (axis.name.empty()) axis.name = ome[d].name;
       TakeType(TypeOfOme(ome[d].type), is_known, axis);
     }
-    TakeType(TypeByName(axis.name), is_known, axis);
     axes.push_back(std::move(axis));
   }
+  std::vector<std::string> names;
+  for (const ImageAxisOfArray& axis : axes) names.push_back(axis.name);
+  const std::vector<DimensionKind> kinds = KindsOf(names);
+  for (size_t d = 0; d < axes.size(); ++d) TakeType(TypeByName(kinds[d]), is_known, axes[d]);
   return axes;
 }
 

@@ -26,29 +26,19 @@ constexpr size_t kMostLevels = 64;
 
 // --- Levels of the store
 
-// Whether `level` shows the same as `full` with fewer elements along axes of space.
-bool IsSmallerLevel(const ArrayInput& level, const ArrayInput& full, const Axes& axes) {
-  if (level.dtype != full.dtype || level.shape.size() != full.shape.size()) return false;
-  if (level.reader == nullptr || level.elements == nullptr) return false;
-  for (const ImageAxisOfArray& axis : axes) {
-    const uint64_t extent = level.shape[axis.dimension];
-    const uint64_t of_full = full.shape[axis.dimension];
-    const bool is_space = axis.type == AxisType::kSpace;
-    if (extent == 0 || extent > of_full || (!is_space && extent != of_full)) return false;
-  }
-  return level.shape != full.shape;
-}
-
 Result<std::vector<ArrayInput>> LoadLevels(const ArrayInput& array, const Axes& axes) {
   std::vector<ArrayInput> smaller;
   if (array.part || array.reader == nullptr) return smaller;
+  std::vector<size_t> space;
+  for (const ImageAxisOfArray& axis : axes) {
+    if (axis.type == AxisType::kSpace) space.push_back(axis.dimension);
+  }
   const StoredLevels levels = FindStoredLevels(array);
   for (const std::string& path : levels.paths) {
     NDLFS_TRY(auto level, LoadStoredLevel(levels, path));
-    if (!level) break;
-    if (IsSmallerLevel(*level, smaller.empty() ? array : smaller.back(), axes)) {
-      smaller.push_back(*std::move(level));
-    }
+    const ArrayInput& before = smaller.empty() ? array : smaller.back();
+    if (!level || !IsLevelOf(*level, array, before, space)) break;
+    if (level->shape != before.shape) smaller.push_back(*std::move(level));
   }
   return smaller;
 }

@@ -16,6 +16,7 @@
 #include "backends/format/packing.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
+#include "fs/view/base/dimension_names.h"
 #include "fs/view/base/unpacked.h"
 #include "fs/view/place/map_axes.h"
 #include "fs/view/place/ome_image.h"

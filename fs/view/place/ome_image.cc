@@ -8,7 +8,7 @@
 
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
-#include "fs/view/base/number_array.h"
+#include "fs/view/base/dimension_names.h"
 #include "model/number_text.h"
 #include "model/path_name.h"
 
@@ -265,7 +265,7 @@ OmeChannels FindOmeChannels(const ArrayInput& array) {
       found.has_one_window = true;
       found.channels = ChannelsOfBands(array, array.shape[d]);
     }
-    if (name != "c" && !is_oldest) continue;
+    if (!IsNameOfOmeChannels(name) && !is_oldest) continue;
     found.dimension = d;
     found.channels = image ? ReadOmeChannels(*group, array.shape[d])
                            : ChannelsOfTiff(*array.node, array.shape[d]);

@@ -2,6 +2,7 @@
 #include "fs/view/place/smaller_level.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,8 +10,10 @@
 #include <vector>
 
 #include "backends/base/json.h"
+#include "backends/format/packing.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
+#include "fs/view/base/dimension_names.h"
 #include "fs/view/place/ome_image.h"
 #include "fs/view/place/ome_levels.h"
 #include "model/path_name.h"
@@ -23,21 +26,11 @@ using model::Result;
 
 constexpr size_t kMostListed = 64;
 
-// The dimension of an image that its axes call that of the third direction of space.
-std::optional<size_t> DepthOf(const Json& image, size_t rank) {
-  const std::vector<std::string> names = ReadOmeAxisNames(image, rank);
-  const auto found = std::ranges::find(names, "z");
-  if (found == names.end()) return std::nullopt;
-  return static_cast<size_t>(found - names.begin());
-}
-
-// That of an array: "z", or "z_2" where another array has a "z" of its own.
-std::optional<size_t> DepthOf(const ArrayInput& array) {
-  for (size_t d = 0; d < array.shape.size(); ++d) {
-    const std::string name = DimensionName(array, d);
-    if (name == "z" || name.starts_with("z_")) return d;
-  }
-  return std::nullopt;
+// The third direction of space.
+std::optional<size_t> DepthOf(const std::vector<DimensionKind>& kinds) {
+  const auto found = std::ranges::find(kinds, DimensionKind::kDepth);
+  if (found == kinds.end()) return std::nullopt;
+  return static_cast<size_t>(found - kinds.begin());
 }
 
 // The levels of a layout that are made of the one at `below`, or that a group around it is.
@@ -76,7 +69,8 @@ StoredLevels LevelsOfGroups(const ArrayInput& array) {
     if (!text.empty()) {
       const auto json = backends::ParseJson(text);
       if (!json) return {};
-      return {group, LevelsOfLayout(OmeMember(*json, "layout"), below), DepthOf(array)};
+      return {group, LevelsOfLayout(OmeMember(*json, "layout"), below),
+              DepthOf(KindsOf(array))};
     }
     below = std::string(model::BaseName(group->path())) + '/' + below;
     group = group->Outer();
@@ -84,17 +78,35 @@ StoredLevels LevelsOfGroups(const ArrayInput& array) {
   return {};
 }
 
-// Whether `level` may show the same as `full`.
-bool IsSmaller(const ArrayInput& level, const ArrayInput& full, const LevelNeed& need,
-               std::optional<size_t> z) {
-  if (level.dtype != full.dtype || level.reader == nullptr) return false;
-  if (level.shape.size() != full.shape.size()) return false;
-  for (size_t d = 0; d < full.shape.size(); ++d) {
-    const bool may_differ = d == need.x || d == need.y || d == z;
-    if (level.shape[d] > full.shape[d] || level.shape[d] == 0) return false;
-    if (level.shape[d] != full.shape[d] && !may_differ) return false;
+// NaN is missing whether somebody says so or not.
+bool AreSameMissing(const std::vector<model::Value>& some,
+                    const std::vector<model::Value>& others) {
+  return std::ranges::all_of(some, [&](const model::Value& value) {
+    const double* real = value.real();
+    return (real != nullptr && std::isnan(*real)) ||
+           std::ranges::find(others, value) != others.end();
+  });
+}
+
+// Whether elements of the two mean the same numbers, and the same ones are missing.
+bool HaveSamePacking(const ArrayInput& level, const ArrayInput& array) {
+  const auto a = backends::ReadPacking(*level.node);
+  const auto b = backends::ReadPacking(*array.node);
+  if (!a || !b) return false;
+  return a->is_unsigned == b->is_unsigned && a->is_signed == b->is_signed &&
+         a->scale.value_or(1) == b->scale.value_or(1) &&
+         a->offset.value_or(0) == b->offset.value_or(0) && a->low == b->low &&
+         a->high == b->high && AreSameMissing(a->missing, b->missing) &&
+         AreSameMissing(b->missing, a->missing);
+}
+
+bool HaveSameNames(const ArrayInput& level, const ArrayInput& array) {
+  for (size_t d = 0; d < array.shape.size(); ++d) {
+    const std::string a = PlainDimension(DimensionName(level, d));
+    const std::string b = PlainDimension(DimensionName(array, d));
+    if (!a.empty() && !b.empty() && a != b) return false;
   }
-  return level.shape[need.x] > 1 && level.shape[need.y] > 1;
+  return true;
 }
 
 }  // namespace
@@ -104,7 +116,8 @@ StoredLevels FindStoredLevels(const ArrayInput& array) {
   auto image = FindOmeLevelsAfter(array);
   if (!image) return LevelsOfGroups(array);
   const auto described = FindOmeImage(image->image->node());
-  const auto z = described ? DepthOf(*described, array.shape.size()) : std::nullopt;
+  const auto z = described ? DepthOf(KindsOf(ReadOmeAxisNames(*described, array.shape.size())))
+                           : std::nullopt;
   return {std::move(image->image), std::move(image->paths), z};
 }
 
@@ -116,12 +129,27 @@ Result<std::optional<ArrayInput>> LoadStoredLevel(const StoredLevels& levels,
   return std::nullopt;
 }
 
+bool IsLevelOf(const ArrayInput& level, const ArrayInput& array, const ArrayInput& before,
+               const std::vector<size_t>& smaller) {
+  if (level.reader == nullptr || level.elements == nullptr) return false;
+  if (level.dtype != array.dtype || level.shape.size() != array.shape.size()) return false;
+  for (size_t d = 0; d < array.shape.size(); ++d) {
+    const bool may_differ = std::ranges::find(smaller, d) != smaller.end();
+    if (level.shape[d] == 0 || level.shape[d] > before.shape[d]) return false;
+    if (level.shape[d] != before.shape[d] && !may_differ) return false;
+  }
+  return HaveSameNames(level, array) && HaveSamePacking(level, array);
+}
+
 Result<ArrayInput> FindSmallerLevel(const ArrayInput& array, const LevelNeed& need) {
   const StoredLevels levels = FindStoredLevels(array);
+  std::vector<size_t> smaller = {need.x, need.y};
+  if (levels.z) smaller.push_back(*levels.z);
   ArrayInput chosen = array;
   for (const std::string& path : levels.paths) {
     NDLFS_TRY(auto level, LoadStoredLevel(levels, path));
-    if (!level || !IsSmaller(*level, chosen, need, levels.z)) break;
+    if (!level || !IsLevelOf(*level, array, chosen, smaller)) break;
+    if (level->shape[need.x] < 2 || level->shape[need.y] < 2) break;
     if (level->shape[need.x] < need.columns && level->shape[need.y] < need.rows) break;
     chosen = *std::move(level);
   }

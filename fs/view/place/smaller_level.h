@@ -33,6 +33,14 @@ StoredLevels FindStoredLevels(const ArrayInput& array);
 model::Result<std::optional<ArrayInput>> LoadStoredLevel(const StoredLevels& levels,
                                                          const std::string& path);
 
+// Whether `level` may show the same as `array`: it has its type, its packing and missing values
+// (backends::ReadPacking()), and the same names of dimensions in the same order, where both
+// have one ("y_2" is "y"). No extent is larger than in `before`, which is `array` or the level
+// before this one, and other ones only along the dimensions `smaller`. The first level of
+// which this is false ends the search in all views: those after it are made of it.
+bool IsLevelOf(const ArrayInput& level, const ArrayInput& array, const ArrayInput& before,
+               const std::vector<size_t>& smaller);
+
 // The dimensions of a picture, and how many elements are enough for it.
 struct LevelNeed {
   size_t x = 0;
@@ -42,9 +50,8 @@ struct LevelNeed {
 };
 
 // The smallest level that shows the same as `array` and still has the columns or the rows of
-// `need`. It has the type of `array` and its other dimensions, only that the z of a volume may
-// be smaller, too. Returns `array` if there is none. Loads the metadata of levels. Every error
-// is transient.
+// `need`: a level by IsLevelOf(), in which the z of a volume may be smaller, too. Returns
+// `array` if there is none. Loads the metadata of levels. Every error is transient.
 model::Result<ArrayInput> FindSmallerLevel(const ArrayInput& array, const LevelNeed& need);
 
 }  // namespace ndlfs::fs

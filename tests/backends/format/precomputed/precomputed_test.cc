@@ -13,6 +13,7 @@
 #include "backends/codec/picture/picture.h"
 #include "backends/format/precomputed/segmentation_codec.h"
 #include "backends/format/precomputed/shard.h"
+#include "model/attributes.h"
 #include "model/base64.h"
 #include "tests/backends/codec/picture_goldens.h"
 #include "tests/support/memory_source.h"
@@ -77,6 +78,21 @@ TEST_F(PrecomputedTest, ChunksAreFilesNamedAfterTheirVoxels) {
   EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("8_8_8", "x", "y", "z")));
   EXPECT_THAT(Load()->array().dimension_names, ElementsAre("z", "y", "x"));
   EXPECT_THAT(Elements(), IsOkAnd("abecdf"));
+}
+
+TEST_F(PrecomputedTest, AScaleThatIsLongerThanTheOneBeforeIsNotMadeOfIt) {
+  const auto scale = [](const std::string& key, const std::string& size) {
+    return R"({"key": ")" + key + R"(", "size": [)" + size +
+           R"(], "chunk_sizes": [[64, 64, 64]], "resolution": [1, 1, 1], "encoding": "raw"})";
+  };
+  Open(R"({"data_type": "uint8", "num_channels": 1, "type": "image", "scales": [)" +
+       scale("other", "10, 1000, 70") + ',' + scale("quarter", "75, 50, 35") + ',' +
+       scale("full", "300, 200, 70") + ',' + scale("half", "150, 100, 70") + "]}");
+  const auto* text = model::FindAttribute(Load("/")->attributes(), "multiscales");
+  ASSERT_NE(text, nullptr);
+  EXPECT_EQ(*text->value.text(),
+            R"({"layout":[{"asset":"full"},{"asset":"half","derived_from":"full"},)"
+            R"({"asset":"other"},{"asset":"quarter","derived_from":"half"}]})");
 }
 
 TEST_F(PrecomputedTest, OffsetsAreInTheNames) {
