@@ -14,6 +14,7 @@ import numcodecs
 import numpy as np
 import zarr2 as zarr
 
+from crc32c import crc32c
 from arrays import FLOATS, INTEGERS, NUMBERS, draw_array, draw_arrays, draw_chunks, draw_path, draw_shape
 
 GROUPS = ("", "g", "g/h")
@@ -79,15 +80,6 @@ def zipped(make):
 
 ZARR3_TYPES = {"b1": "bool", "i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "int32", "u4": "uint32", "i8": "int64",
                "u8": "uint64", "f2": "float16", "f4": "float32", "f8": "float64", "c8": "complex64", "c16": "complex128"}
-
-
-def crc32c(data):
-    value = 0xffffffff
-    for byte in data:
-        value ^= byte
-        for _ in range(8):
-            value = value >> 1 ^ (0x82f63b78 if value & 1 else 0)
-    return struct.pack("<I", value ^ 0xffffffff)
 
 
 def cut(stored, shape, fill):

@@ -19,6 +19,7 @@ import numpy as np
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mount"))
 
 import dmrpp_writer  # noqa: E402 - its folder is known only now, as those of the next ones
+from crc32c import crc32c  # noqa: E402
 import grib_messages  # noqa: E402
 import icechunk_writer  # noqa: E402
 import parquet  # noqa: E402
@@ -98,15 +99,6 @@ def nczarr_keys():
     return [(".zgroup", json.dumps(group).encode()), ("a/.zarray", json.dumps(array).encode()),
             ("a/.zattrs", json.dumps(attributes).encode()), ("a/0.0", VALUES[:3].tobytes()),
             ("a/1.0", VALUES[3:].tobytes())]
-
-
-def crc32c(data):
-    value = 0xFFFFFFFF
-    for byte in data:
-        value ^= byte
-        for _ in range(8):
-            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
-    return struct.pack("<I", value ^ 0xFFFFFFFF)
 
 
 def shard(chunks, checksum, start):

@@ -21,6 +21,7 @@ import netCDF4
 import numcodecs
 import numpy as np
 import zarr2 as zarr
+from crc32c import crc32c
 
 COUNT = int(os.environ.get("NDLFS_MUTANTS", "600"))
 FIRST = int(os.environ.get("NDLFS_MUTATION_FIRST", "0"))
@@ -68,18 +69,6 @@ def v2_filters(path):
 def v2_consolidated(path):
     v2(path)
     zarr.consolidate_metadata(path)
-
-
-def crc32c(data):
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
-        table.append(byte)
-    value = 0xFFFFFFFF
-    for byte in data:
-        value = table[(value ^ byte) & 255] ^ (value >> 8)
-    return struct.pack("<I", value ^ 0xFFFFFFFF)
 
 
 def v3(path):

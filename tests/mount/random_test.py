@@ -23,6 +23,7 @@ import numcodecs
 import numpy as np
 import yaml
 import zarr2 as zarr
+from crc32c import crc32c
 
 STORES = int(os.environ.get("NDLFS_RANDOM_STORES", "20"))
 SEED = int(os.environ.get("NDLFS_RANDOM_SEED", "1"))
@@ -120,15 +121,6 @@ def write_zarr2(r, path):
             array[box] = values[box]
         arrays[name] = np.array(array[...], dtype)
     return arrays
-
-
-def crc32c(data):
-    value = 0xffffffff
-    for byte in data:
-        value ^= byte
-        for _ in range(8):
-            value = value >> 1 ^ (0x82f63b78 if value & 1 else 0)
-    return struct.pack("<I", value ^ 0xffffffff)
 
 
 def zarr3_chain(r, dtype, shape, depth=0):
