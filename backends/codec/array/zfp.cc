@@ -310,16 +310,18 @@ static CodecResult MakeZfp(const CodecConfig& config) {
   return codec;
 }
 
-const CodecEntry kZfpEntry = {"zfp", "zfpy", "32013", MakeZfp};
-
 }  // namespace ndlfs::backends
 
 #else
 
 namespace ndlfs::backends {
-
-const CodecEntry kZfpEntry = {"zfp", "zfpy", "32013", nullptr};
-
+static constexpr CodecFactory MakeZfp = nullptr;
 }  // namespace ndlfs::backends
 
 #endif
+
+namespace ndlfs::backends {
+
+const CodecEntry kZfpEntry = {"zfp", "zfpy", "32013", MakeZfp};
+
+}  // namespace ndlfs::backends

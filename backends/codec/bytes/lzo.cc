@@ -34,16 +34,18 @@ class LzoCodec final : public BytesToBytesCodec {
 
 static CodecResult MakeLzo(const CodecConfig&) { return NewCodec<LzoCodec>(); }
 
-const CodecEntry kLzoEntry = {"", "", "305", MakeLzo, "lzo"};
-
 }  // namespace ndlfs::backends
 
 #else
 
 namespace ndlfs::backends {
-
-const CodecEntry kLzoEntry = {"", "", "305", nullptr, "lzo"};
-
+static constexpr CodecFactory MakeLzo = nullptr;
 }  // namespace ndlfs::backends
 
 #endif
+
+namespace ndlfs::backends {
+
+const CodecEntry kLzoEntry = {"", "", "305", MakeLzo, "lzo"};
+
+}  // namespace ndlfs::backends

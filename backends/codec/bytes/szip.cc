@@ -151,16 +151,18 @@ static CodecResult MakeSzip(const CodecConfig& config) {
   return codec;
 }
 
-const CodecEntry kSzipEntry = {"", "", "4", MakeSzip, "szip"};
-
 }  // namespace ndlfs::backends
 
 #else
 
 namespace ndlfs::backends {
-
-const CodecEntry kSzipEntry = {"", "", "4", nullptr, "szip"};
-
+static constexpr CodecFactory MakeSzip = nullptr;
 }  // namespace ndlfs::backends
 
 #endif
+
+namespace ndlfs::backends {
+
+const CodecEntry kSzipEntry = {"", "", "4", MakeSzip, "szip"};
+
+}  // namespace ndlfs::backends

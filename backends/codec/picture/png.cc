@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
-#include <cstring>
-
+#include "backends/codec/byte_swap.h"
 #include "backends/codec/picture/decoders.h"
 #include "backends/codec/stream/png_pixels.h"
 
@@ -18,12 +16,10 @@ model::Result<void> DecodePngPicture(ConstByteSpan picture, const PictureForm& f
   NDLFS_RETURN_IF_ERROR(
       CheckPictureSize(form, {header.width, header.height, header.samples}, out.size()));
   NDLFS_TRY(Bytes pixels, DecodePng(picture, header));
-  if (item == 2) {
-    for (size_t i = 0; i + 1 < pixels.size(); i += 2) {
-      std::swap(pixels.data()[i], pixels.data()[i + 1]);
-    }
-  }
-  std::memcpy(out.data(), pixels.data(), std::min(out.size(), pixels.size()));
+  // Samples are big-endian. A picture may have more rows than there is room for.
+  const model::SwapRun sample{.offset = 0, .width = item, .count = 1};
+  SwapElements({&sample, item > 1 ? size_t{1} : size_t{0}}, item,
+               pixels.span().first(out.size()), out);
   return {};
 }
 
