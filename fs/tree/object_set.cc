@@ -58,8 +58,7 @@ Result<bool> ObjectSet::IsUnchanged(MountedStore& store) const {
   const backends::AnswerAge age(freshness.Now());
   NDLFS_TRY(const auto hierarchy, store.Hierarchy());
   if (opening_ != store.Opening(*hierarchy)) return false;
-  const bool is_fresh = freshness.Holds(looked_at_);
-  if (is_fresh && !freshness.immutable()) backends::AnswerAge::Note(looked_at_);
+  const bool is_fresh = freshness.MayUse(looked_at_);
   const auto is_same = [&](const std::string& path, Kind kind,
                            uint64_t version) -> Result<bool> {
     if (is_fresh && kind != Kind::kData) return true;

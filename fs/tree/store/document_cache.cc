@@ -163,10 +163,7 @@ model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore
 // All of a fresh document holds, the data in it, too.
 model::Result<bool> DocumentCache::IsCurrent(MountedStore& store,
                                              const Document& document) const {
-  if (freshness_.Holds(document.objects.looked_at())) {
-    if (!freshness_.immutable()) backends::AnswerAge::Note(document.objects.looked_at());
-    return true;
-  }
+  if (freshness_.MayUse(document.objects.looked_at())) return true;
   if (!document.complete) return false;
   return document.objects.IsUnchanged(store);
 }

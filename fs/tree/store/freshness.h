@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "backends/store/answer_age.h"
+
 namespace ndlfs::fs {
 
 // Decides how long ndlfs trusts a look at the source before it looks again.
@@ -25,6 +27,17 @@ class Freshness {
   bool immutable() const { return !interval_; }
   // Whether a look at the time `seen` can still be trusted.
   bool Holds(Time seen) const { return !interval_ || clock_() - seen < *interval_; }
+
+  // The same for whoever uses what was found then: if it holds, whatever is made of it is as
+  // old (backends::AnswerAge).
+  bool MayUse(Time seen) const {
+    if (!Holds(seen)) return false;
+    NoteUse(seen);
+    return true;
+  }
+  void NoteUse(Time seen) const {
+    if (!immutable()) backends::AnswerAge::Note(seen);
+  }
 
   // The same for a failure of the system, which may be over although the source has not
   // changed. Without an interval, a failure is trusted for a second.

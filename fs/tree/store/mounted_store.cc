@@ -230,11 +230,7 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
   const bool is_settled = IsSettled();
   model::MutexLock lock(mutex_);
   if (hierarchy_) {
-    if (is_settled) return hierarchy_;
-    if (services_.freshness.Holds(looked_at_)) {
-      NoteUse(looked_at_);
-      return hierarchy_;
-    }
+    if (is_settled || services_.freshness.MayUse(looked_at_)) return hierarchy_;
   } else if (open_error_) {
     const bool is_transient = open_error_->is_transient();
     if (is_transient ? services_.freshness.HoldsFailure(looked_at_)
@@ -243,10 +239,6 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
     }
   }
   return std::nullopt;
-}
-
-void MountedStore::NoteUse(Freshness::Time when) const {
-  if (!services_.freshness.immutable()) AnswerAge::Note(when);
 }
 
 // Most looks find nothing new. They go on at the same time, however long the source takes.
@@ -445,7 +437,7 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
   NDLFS_TRY(auto hierarchy, Hierarchy());
   const Seen seen = Find(path);
   if (seen.fresh) {
-    NoteUse(seen.looked_at);
+    services_.freshness.NoteUse(seen.looked_at);
     Touch(seen.entity);
     return seen.entity;
   }

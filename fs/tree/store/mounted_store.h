@@ -219,8 +219,6 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // Whether the file may have been read in an earlier version than that of `status`, which was
   // found before.
   bool MayBeOutdated(const backends::FileStatus& status) EXCLUDES(mutex_);
-  // What is known since `when` is used once more.
-  void NoteUse(Freshness::Time when) const;
   // Opens the store again, unless another thread has replaced `outdated`
   // already.
   model::Result<HierarchyPtr> Reopen(const HierarchyPtr& outdated)

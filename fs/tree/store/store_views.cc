@@ -177,11 +177,7 @@ constexpr size_t kManyViewParts = 1000;
 // in a tree asks.
 Result<bool> IsUnchanged(const StorePtr& store, const EntityView& view) {
   const bool is_tree = DirectoryOf(view.node) && !view.is_outdated;
-  const Freshness& freshness = store->services().freshness;
-  if (is_tree && freshness.Holds(view.objects.looked_at())) {
-    if (!freshness.immutable()) backends::AnswerAge::Note(view.objects.looked_at());
-    return true;
-  }
+  if (is_tree && store->services().freshness.MayUse(view.objects.looked_at())) return true;
   return view.objects.IsUnchanged(*store);
 }
 

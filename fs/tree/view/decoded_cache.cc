@@ -251,8 +251,7 @@ bool DecodedCache::IsCurrent(const std::string& key, uint64_t version, const Sea
     const model::MutexLock lock(mutex_);
     const auto known = known_.find(key);
     if (known != known_.end() && known->second.ctime_ns == seal.file.ctime_ns &&
-        known->second.version == version && freshness_.Holds(known->second.looked_at)) {
-      if (!freshness_.immutable()) backends::AnswerAge::Note(known->second.looked_at);
+        known->second.version == version && freshness_.MayUse(known->second.looked_at)) {
       return true;
     }
   }
