@@ -169,6 +169,20 @@ void CopyStrided(const std::byte* from, std::byte* to, std::vector<CopyAxis> axe
   });
 }
 
+void CopyBox(const std::byte* from, std::span<const uint64_t> extents, std::byte* to,
+             std::span<const uint64_t> shape, std::span<const uint64_t> low, size_t item) {
+  std::vector<CopyAxis> axes(extents.size());
+  size_t from_stride = item;
+  size_t to_stride = item;
+  for (size_t d = extents.size(); d-- > 0;) {
+    axes[d] = {extents[d], from_stride, to_stride};
+    to += low[d] * to_stride;
+    from_stride *= extents[d];
+    to_stride *= shape[d];
+  }
+  CopyStrided(from, to, std::move(axes), item);
+}
+
 bool ReadStrided(const ReadAtOffset& read, uint64_t from, std::byte* to,
                  std::vector<CopyAxis> axes, size_t run) {
   if (run == 0 || IsEmpty(axes)) return true;

@@ -22,6 +22,12 @@ struct CopyAxis {
 // longer pieces.
 void CopyStrided(const std::byte* from, std::byte* to, std::vector<CopyAxis> axes, size_t run);
 
+// Copies a box of elements, which have `item` bytes each, to the place `low` in an array with
+// the extents `shape`. `from` has nothing but the box, with the extents `extents`; both are in
+// C order.
+void CopyBox(const std::byte* from, std::span<const uint64_t> extents, std::byte* to,
+             std::span<const uint64_t> shape, std::span<const uint64_t> low, size_t item);
+
 // Copies such a box from a source that `read` reads at an offset, in few calls.
 // `read` fills its span; when it returns false, ReadStrided() stops and returns
 // false. `read` may also be asked for the bytes between the pieces, which are

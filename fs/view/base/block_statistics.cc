@@ -19,6 +19,7 @@
 #include "backends/store/cancellation.h"
 #include "cache/prefetcher.h"
 #include "cache/range_to_boxes.h"
+#include "cache/strided_copy.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/number_array.h"
 #include "fs/view/elements/box_source.h"
@@ -31,7 +32,6 @@ namespace ndlfs::fs {
 namespace {
 
 using backends::ByteSpan;
-using backends::ConstByteSpan;
 using backends::Packing;
 using model::Datatype;
 using model::Result;
@@ -66,23 +66,28 @@ class LeftOut {
   const bool may_be_missing_;
 };
 
-// `Sum` is the type of the sums: double, or integers for dates.
-template <typename T, typename Sum>
-class Totals final : public BlockSums {
+// The sums and the counts of the elements of blocks that are not left out. `RowSum` is enough
+// for the elements of a block that are added at once.
+template <typename T, typename Sum, typename RowSum = Sum>
+class SumsAndCounts {
  public:
-  Totals(Statistic statistic, const Packing& packing, size_t blocks)
-      : statistic_(statistic), is_left_out_(packing), sums_(blocks), counts_(blocks) {}
+  SumsAndCounts(const Packing& packing, size_t blocks)
+      : is_left_out_(packing), sums_(blocks), counts_(blocks) {}
 
-  void Add(size_t first, const std::byte* from, size_t count, uint64_t each) override {
+  size_t size() const { return sums_.size(); }
+  Sum sum(size_t block) const { return sums_[block]; }
+  uint64_t count(size_t block) const { return counts_[block]; }
+  // As BlockSums::Add().
+  void Add(size_t first, const std::byte* from, size_t count, uint64_t each) {
     for (size_t block = first; count > 0; ++block) {
       const size_t inside = std::min<uint64_t>(count, each);
-      Sum sum = 0;
+      RowSum sum = 0;
       uint64_t added = 0;
       for (size_t i = 0; i < inside; ++i, from += sizeof(T)) {
         T number;
         std::memcpy(&number, from, sizeof number);
         if (is_left_out_(number)) continue;
-        sum += static_cast<Sum>(number);
+        sum += static_cast<RowSum>(number);
         ++added;
       }
       sums_[block] += sum;
@@ -90,22 +95,40 @@ class Totals final : public BlockSums {
       count -= inside;
     }
   }
+
+ private:
+  const LeftOut<T> is_left_out_;
+  std::vector<Sum> sums_;
+  std::vector<uint64_t> counts_;
+};
+
+// `Sum` is the type of the sums: double, or integers for dates.
+template <typename T, typename Sum>
+class Totals final : public BlockSums {
+ public:
+  Totals(Statistic statistic, const Packing& packing, size_t blocks)
+      : statistic_(statistic), sums_(packing, blocks) {}
+
+  void Add(size_t first, const std::byte* from, size_t count, uint64_t each) override {
+    sums_.Add(first, from, count, each);
+  }
   void Write(std::byte* to) const override {
     for (size_t block = 0; block < sums_.size(); ++block, to += sizeof(uint64_t)) {
+      const uint64_t counted = sums_.count(block);
+      const Sum sum = sums_.sum(block);
       if (statistic_ == Statistic::kCount) {
-        std::memcpy(to, &counts_[block], sizeof(uint64_t));
+        std::memcpy(to, &counted, sizeof counted);
       } else if constexpr (std::is_same_v<Sum, double>) {
-        const auto count = static_cast<double>(counts_[block]);
-        double result = statistic_ == Statistic::kMean ? sums_[block] / count : sums_[block];
-        if (counts_[block] == 0) result = std::numeric_limits<double>::quiet_NaN();
+        const auto count = static_cast<double>(counted);
+        double result = statistic_ == Statistic::kMean ? sum / count : sum;
+        if (counted == 0) result = std::numeric_limits<double>::quiet_NaN();
         std::memcpy(to, &result, sizeof result);
       } else {
-        const auto count = static_cast<Sum>(counts_[block]);
+        const auto count = static_cast<Sum>(counted);
         auto result = std::numeric_limits<int64_t>::min();  // no date
         // Rounded down, on both sides of 1970.
-        const Sum rest = count != 0 ? sums_[block] % count : 0;
-        if (count != 0)
-          result = static_cast<int64_t>((sums_[block] - rest) / count - (rest < 0));
+        const Sum rest = count != 0 ? sum % count : 0;
+        if (count != 0) result = static_cast<int64_t>((sum - rest) / count - (rest < 0));
         std::memcpy(to, &result, sizeof result);
       }
     }
@@ -113,9 +136,7 @@ class Totals final : public BlockSums {
 
  private:
   const Statistic statistic_;
-  const LeftOut<T> is_left_out_;
-  std::vector<Sum> sums_;
-  std::vector<uint64_t> counts_;
+  SumsAndCounts<T, Sum> sums_;
 };
 
 template <typename T>
@@ -160,37 +181,47 @@ class Extremes final : public BlockSums {
   std::vector<Found> found_;
 };
 
-// The mean in the type of the elements.
+// The first element of each block.
 template <typename T>
-class RoundedMeans final : public BlockSums {
+class Firsts final : public BlockSums {
  public:
-  RoundedMeans(const Packing& packing, size_t blocks)
-      : is_left_out_(packing), sums_(blocks), counts_(blocks), firsts_(blocks), seen_(blocks) {}
+  explicit Firsts(size_t blocks) : numbers_(blocks), seen_(blocks) {}
 
   void Add(size_t first, const std::byte* from, size_t count, uint64_t each) override {
     for (size_t block = first; count > 0; ++block) {
       const size_t inside = std::min<uint64_t>(count, each);
       if (!std::exchange(seen_[block], uint8_t{1})) {
-        std::memcpy(&firsts_[block], from, sizeof(T));
+        std::memcpy(&numbers_[block], from, sizeof(T));
       }
-      RowSum sum = 0;
-      uint64_t added = 0;
-      for (size_t i = 0; i < inside; ++i, from += sizeof(T)) {
-        T number;
-        std::memcpy(&number, from, sizeof number);
-        if (is_left_out_(number)) continue;
-        sum += static_cast<RowSum>(number);
-        ++added;
-      }
-      sums_[block] += sum;
-      counts_[block] += added;
+      from += inside * sizeof(T);
       count -= inside;
     }
   }
   void Write(std::byte* to) const override {
+    if (!numbers_.empty()) std::memcpy(to, numbers_.data(), numbers_.size() * sizeof(T));
+  }
+
+ private:
+  std::vector<T> numbers_;
+  std::vector<uint8_t> seen_;
+};
+
+// The mean in the type of the elements.
+template <typename T>
+class RoundedMeans final : public BlockSums {
+ public:
+  RoundedMeans(const Packing& packing, size_t blocks)
+      : sums_(packing, blocks), firsts_(blocks) {}
+
+  void Add(size_t first, const std::byte* from, size_t count, uint64_t each) override {
+    sums_.Add(first, from, count, each);
+    firsts_.Add(first, from, count, each);
+  }
+  void Write(std::byte* to) const override {
+    firsts_.Write(to);
     for (size_t block = 0; block < sums_.size(); ++block, to += sizeof(T)) {
-      const T mean =
-          counts_[block] == 0 ? firsts_[block] : MeanOf(sums_[block], counts_[block]);
+      if (sums_.count(block) == 0) continue;
+      const T mean = MeanOf(sums_.sum(block), sums_.count(block));
       std::memcpy(to, &mean, sizeof mean);
     }
   }
@@ -218,35 +249,8 @@ class RoundedMeans final : public BlockSums {
     }
   }
 
-  const LeftOut<T> is_left_out_;
-  std::vector<Sum> sums_;
-  std::vector<uint64_t> counts_;
-  std::vector<T> firsts_;
-  std::vector<uint8_t> seen_;
-};
-
-template <typename T>
-class Firsts final : public BlockSums {
- public:
-  explicit Firsts(size_t blocks) : numbers_(blocks), seen_(blocks) {}
-
-  void Add(size_t first, const std::byte* from, size_t count, uint64_t each) override {
-    for (size_t block = first; count > 0; ++block) {
-      const size_t inside = std::min<uint64_t>(count, each);
-      if (!std::exchange(seen_[block], uint8_t{1})) {
-        std::memcpy(&numbers_[block], from, sizeof(T));
-      }
-      from += inside * sizeof(T);
-      count -= inside;
-    }
-  }
-  void Write(std::byte* to) const override {
-    if (!numbers_.empty()) std::memcpy(to, numbers_.data(), numbers_.size() * sizeof(T));
-  }
-
- private:
-  std::vector<T> numbers_;
-  std::vector<uint8_t> seen_;
+  SumsAndCounts<T, Sum, RowSum> sums_;
+  Firsts<T> firsts_;  // a block without values has its first element, which is missing
 };
 
 // How the numbers of blocks are made.
@@ -510,23 +514,6 @@ class BlockElements final : public ElementSource, public BoxSource {
   std::shared_ptr<ElementWindow> window_;  // null: blocks are made as they are read
 };
 
-// Copies the elements of a piece of a box to their places in it.
-void CopyPiece(ConstByteSpan from, const Extents& low, const Extents& count, size_t item,
-               std::span<const uint64_t> box, ByteSpan out) {
-  const size_t rank = low.size();
-  const size_t row = count.back() * item;
-  Extents index(rank, 0);
-  for (size_t at = 0; at < from.size(); at += row) {
-    uint64_t place = 0;
-    for (size_t d = 0; d < rank; ++d) place = place * box[d] + low[d] + index[d];
-    std::memcpy(out.data() + place * item, from.data() + at, row);
-    for (size_t d = rank - 1; d-- > 0;) {
-      if (++index[d] < count[d]) break;
-      index[d] = 0;
-    }
-  }
-}
-
 Result<void> BlockElements::ReadBox(std::span<const uint64_t> begin,
                                     std::span<const uint64_t> extents, ByteSpan out,
                                     uint64_t& done) const {
@@ -558,7 +545,7 @@ Result<void> BlockElements::ReadBox(std::span<const uint64_t> begin,
     NDLFS_RETURN_IF_ERROR(AddBox(low, count, 0, *sums));
     if (made.size() < blocks * item) made = backends::Bytes(blocks * item);
     sums->Write(made.data());
-    CopyPiece({made.data(), blocks * item}, in_box, count, item, extents, out);
+    cache::CopyBox(made.data(), count, out.data(), extents, in_box, item);
   }
   return {};
 }

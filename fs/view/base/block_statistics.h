@@ -16,17 +16,17 @@ namespace ndlfs::fs {
 // `input`, as an array. `input` is a whole array, a part, or values that were unpacked. Missing
 // elements (backends::ReadPacking(), and NaN) are left out. Reads nothing.
 //
-//   statistic     type                          in a block in which all are missing
-//   kMean         float64; dates stay dates     NaN; no date
-//   kSum          float64                       NaN
-//   kMin, kMax    as before                     the first element of the block, which is
-//   missing kCount        int64                         0 kRoundedMean  as before; float32 for
-//   the first element of the block, which is missing
-//                 smaller floats
-//   kFirst        as before                     (the first element of every block)
+//   statistic     type                       in a block in which all are missing
+//   kMean         float64; dates stay dates  NaN; no date
+//   kSum          float64                    NaN
+//   kMin, kMax    as before                  the first element, which is missing
+//   kCount        int64                      0
+//   kRoundedMean  as before                  the first element, which is missing
+//   kFirst        as before                  the first element, as in every block
 //
-// kRoundedMean sums integers exactly, and rounds to the nearest integer, halves to the even
-// one. kFirst is for numbers that have no mean: bool, enums, labels.
+// Floats that are smaller than float32 become float32 first. kRoundedMean sums integers
+// exactly, and rounds to the nearest integer, halves to the even one. kFirst is for numbers
+// that have no mean: bool, enums, labels.
 //
 // Attributes that hold no longer are removed. scale_factor and add_offset stay with kMean, kMin
 // and kMax: stored numbers stay stored ones. With kRoundedMean and kFirst, those stay that say

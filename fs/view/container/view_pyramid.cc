@@ -86,18 +86,21 @@ bool HasChunksOfItsOwn(const Level& level, const Extents& tile) {
   return true;
 }
 
-// Names all dimensions as the axes.
-void NameDimensions(const Pyramid& image, zarr::StoredArray& array) {
+// Names all dimensions as the axes. Returns the document of the array.
+Json NameDimensions(const Pyramid& image, zarr::StoredArray& array) {
   Json document = Json::parse(*array.documents.front().text, nullptr, false);
   Json names = Json::array();
   for (const ImageAxisOfArray& axis : image.axes) names.push_back(axis.name);
   document["dimension_names"] = std::move(names);
   array.documents.front().text =
       std::make_shared<const std::string>(zarr::DocumentText(document));
+  return document;
 }
 
-// All levels as arrays of Zarr. Those that are computed have chunks like those of the first.
-Result<std::vector<zarr::StoredArray>> DescribeLevels(const Pyramid& image) {
+// All levels as arrays of Zarr, with their documents. Those that are computed have chunks like
+// those of the first.
+Result<std::vector<zarr::StoredArray>> DescribeLevels(const Pyramid& image,
+                                                      std::vector<Json>& documents) {
   std::vector<zarr::StoredArray> arrays;
   Extents first;
   for (const Level& level : image.levels) {
@@ -115,7 +118,7 @@ Result<std::vector<zarr::StoredArray>> DescribeLevels(const Pyramid& image) {
       NDLFS_TRY(array, zarr::DescribeArray(InTiles(level.array, tile), zarr::Version::kV3));
     }
     if (is_computed && HasChunksOfItsOwn(level, tile)) array.keeper = nullptr;
-    NameDimensions(image, array);
+    documents.push_back(NameDimensions(image, array));
     arrays.push_back(std::move(array));
   }
   return arrays;
@@ -439,10 +442,10 @@ Result<ViewNode> MakePyramidTree(const ArrayInput& input) {
   NDLFS_RETURN_IF_ERROR(AddPlaces(input, *plan));
   AddOmero(input, *plan);
   plan->name = NameOfImage(input);
-  NDLFS_TRY(std::vector<zarr::StoredArray> arrays, DescribeLevels(plan->image));
+  NDLFS_TRY(std::vector<zarr::StoredArray> arrays,
+            DescribeLevels(plan->image, plan->documents));
   zarr::Children children;
   for (zarr::StoredArray& array : arrays) {
-    plan->documents.push_back(Json::parse(*array.documents.front().text, nullptr, false));
     children.emplace_back(std::to_string(children.size()),
                           zarr::MakeArrayDirectory(std::move(array)));
   }

@@ -9,6 +9,7 @@
 #include "backends/base/element_stream.h"
 #include "backends/format/stored_chunks.h"
 #include "cache/array_reader.h"
+#include "cache/strided_copy.h"
 #include "fs/view/container/zarr_stored.h"
 #include "fs/view/elements/element_window.h"
 #include "fs/view/elements/segmented_view.h"
@@ -220,23 +221,9 @@ class BoxChunk final : public View {
       return {};
     }
     FillWith(array_->fill, 0, out);
-    CopyBox(begun.box.span(), out);
+    cache::CopyBox(begun.box.data(), extents_, out.data(), array_->chunk_shape,
+                   ChunkIndex(extents_.size()), item());
     return {};
-  }
-  // What is inside of the array, to its place in the chunk.
-  void CopyBox(ConstByteSpan box, ByteSpan out) const {
-    const size_t row = extents_.back() * item();
-    for (uint64_t at = 0; at < box.size(); at += row) {
-      uint64_t rest = at / row;
-      uint64_t place = 0;
-      uint64_t stride = array_->chunk_shape.back();
-      for (size_t d = extents_.size() - 1; d-- > 0;) {
-        place += rest % extents_[d] * stride;
-        stride *= array_->chunk_shape[d];
-        rest /= extents_[d];
-      }
-      std::memcpy(out.data() + place * item(), box.data() + at, row);
-    }
   }
   size_t item() const { return array_->fill.size(); }
 

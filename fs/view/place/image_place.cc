@@ -290,7 +290,9 @@ std::optional<OmeLevelsAfter> FindOmeLevelsAfter(const ArrayInput& array) {
   constexpr size_t kMostLevels = 64;
   const auto level = FindLevel(array);
   if (!level) return std::nullopt;
-  OmeLevelsAfter after{.image = level->group, .paths = {}};
+  OmeLevelsAfter after{.image = level->group,
+                       .paths = {},
+                       .axes = ReadOmeAxisNames(level->image, array.shape.size())};
   bool is_behind = false;
   for (const Json& dataset : OmeMember(level->image, "datasets")) {
     if (is_behind && after.paths.size() < kMostLevels) {

@@ -14,6 +14,7 @@ namespace ndlfs::fs {
 struct OmeLevelsAfter {
   std::shared_ptr<const GroupInput> image;  // the group of the image
   std::vector<std::string> paths;           // below it; at most 64
+  std::vector<std::string> axes;            // their names; empty if the image has none
 };
 
 // nullopt if `array`, which is whole, is no level of an image. Reads nothing but attributes of

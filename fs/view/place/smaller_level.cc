@@ -115,10 +115,7 @@ StoredLevels FindStoredLevels(const ArrayInput& array) {
   if (array.group == nullptr) return {};
   auto image = FindOmeLevelsAfter(array);
   if (!image) return LevelsOfGroups(array);
-  const auto described = FindOmeImage(image->image->node());
-  const auto z = described ? DepthOf(KindsOf(ReadOmeAxisNames(*described, array.shape.size())))
-                           : std::nullopt;
-  return {std::move(image->image), std::move(image->paths), z};
+  return {std::move(image->image), std::move(image->paths), DepthOf(KindsOf(image->axes))};
 }
 
 Result<std::optional<ArrayInput>> LoadStoredLevel(const StoredLevels& levels,
