@@ -382,7 +382,7 @@ class Comparison:
             return
         with netCDF4.Dataset(path) as file:
             for name, array in texts.items():
-                variable = file.variables.get(name.rpartition("/")[2])
+                variable = file.variables.get(name.rpartition("/")[2] or self.store.split(".")[0])
                 if variable is None:
                     self.note(name, "data.nc", "is not there")
                     continue
