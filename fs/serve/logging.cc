@@ -75,6 +75,21 @@ spdlog::sink_ptr MakeSink(LogTarget target, const LogContext& context) {
   return std::make_shared<spdlog::sinks::stderr_sink_mt>();
 }
 
+// Warnings look like the errors of a command. The logger that spdlog has from the begin writes
+// to standard output, which is for data.
+std::shared_ptr<spdlog::logger> MakeCommandLogger() {
+  auto logger = std::make_shared<spdlog::logger>(
+      kName, std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_level(spdlog::level::warn);
+  logger->set_pattern("ndlfs: %v");
+  return logger;
+}
+
+std::shared_ptr<spdlog::logger>& CurrentLogger() {
+  static std::shared_ptr<spdlog::logger> logger = MakeCommandLogger();
+  return logger;
+}
+
 }  // namespace
 
 model::Result<void> StartLog(const std::string& file, LogTarget target,
@@ -94,14 +109,14 @@ model::Result<void> StartLog(const std::string& file, LogTarget target,
         fmt::print(stderr, "ndlfs: the log cannot be written: {}\n", model::OneLine(problem));
       });
     });
-    spdlog::set_default_logger(std::move(logger));
+    CurrentLogger() = std::move(logger);
   } catch (const spdlog::spdlog_ex& exception) {
     return model::BadInput("log file {}: {}", model::Quote(file), exception.what());
   }
   return {};
 }
 
-void LogInfo(std::string_view line) { spdlog::info("{}", line); }
-void LogWarning(std::string_view line) { spdlog::warn("{}", line); }
+void LogInfo(std::string_view line) { CurrentLogger()->info("{}", line); }
+void LogWarning(std::string_view line) { CurrentLogger()->warn("{}", line); }
 
 }  // namespace ndlfs::fs

@@ -16,10 +16,11 @@ struct LogContext {
   std::string mountpoint;
 };
 
-// Sends the log of this process to `file` or, if that is empty, to `target`. If there is a
-// journal of systemd, it is the system log, and gets entries with fields; so it does if
-// standard error leads to it. The directory of `file` must exist; the file need not. `level` is
-// as in MountOptions. Starts no thread.
+// From now on the log of this process goes to `file` or, if that is empty, to `target`. If
+// there is a journal of systemd, it is the system log, and gets entries with fields; so it does
+// if standard error leads to it. The directory of `file` must exist; the file need not. `level`
+// is as in MountOptions. Starts no thread; no other one may log meanwhile. Without it warnings
+// go to standard error, each a line that begins with "ndlfs: ", as those of a command do.
 model::Result<void> StartLog(const std::string& file, LogTarget target,
                              const std::string& level, const LogContext& context = {});
 

@@ -52,6 +52,7 @@ class FaultCase(harness.TestCase):
         print(f"NDLFS_FAULT_SEED={SEED}", flush=True)
         self.rng = random.Random(SEED)
         self.found = collections.Counter()
+        self.moment = 1_500_000_000
         self.top = os.path.join(self.scratch, "source")
         self.control = Control(os.path.join(self.scratch, "control"), self.top)
         self.addCleanup(self.control.close)
@@ -68,8 +69,6 @@ class FaultCase(harness.TestCase):
         """Which calls fail."""
         return range(1, calls + 1) if ALL else sorted(self.rng.sample(range(1, calls + 1), min(FROM_EACH, calls)))
 
-
-class CommandTest(FaultCase):
     def run_faulty(self, words):
         """Exit status, output without what tells of time, and error output."""
         done = subprocess.run([harness.BINARY, *words], env=self.environment, stdin=subprocess.DEVNULL, capture_output=True,
@@ -77,6 +76,25 @@ class CommandTest(FaultCase):
         output = re.sub(rb" in \d+:\d+ \([^)]*\)", b"", done.stdout)
         return done.returncode, output, done.stderr.decode()
 
+    def touch(self, folder):
+        """Nothing of it that is known holds any longer."""
+        self.moment += 1
+        for top, _, files in os.walk(folder):
+            for file in files:
+                os.utime(os.path.join(top, file), (self.moment, self.moment))
+
+    def ask(self, page):
+        """(status, body); what came of the body if the server ends it early, with the status 0."""
+        try:
+            status, _, body = self.server.ask(page)
+            return status, body
+        except http.client.IncompleteRead as error:
+            return 0, error.partial
+        except (ConnectionError, http.client.HTTPException):
+            return 0, b""
+
+
+class CommandTest(FaultCase):
     def judge(self, command, name, fault, wanted, seen):
         """What is wrong with the outcome `seen` of a command in which a call has failed; None if nothing is."""
         status, output, errors = seen
@@ -138,23 +156,6 @@ class ServedTest(FaultCase):
             folder += name.split(".")[0] + "/"
         return [base, f"{base}{name}/", f"{base}{name}/.ndl.yaml", folder + "data.npy", folder]
 
-    def touch(self, folder):
-        """Nothing of it that is known holds any longer."""
-        self.moment += 1
-        for top, _, files in os.walk(folder):
-            for file in files:
-                os.utime(os.path.join(top, file), (self.moment, self.moment))
-
-    def ask(self, page):
-        """(status, body); what came of the body if the server ends it early, with the status 0."""
-        try:
-            status, _, body = self.server.ask(page)
-            return status, body
-        except http.client.IncompleteRead as error:
-            return 0, error.partial
-        except (ConnectionError, http.client.HTTPException):
-            return 0, b""
-
     def check_page(self, folder, page, fault, at):
         self.touch(folder)
         self.control.arm(fault, at)
@@ -176,7 +177,6 @@ class ServedTest(FaultCase):
         self.found["same" if seen == wanted else "error"] += 1
 
     def test_a_server_goes_on_after_every_fault(self):
-        self.moment = 1_500_000_000
         for name, write, _ in STORES:
             self.make(name, write)
         os.environ["no_proxy"] = "*"

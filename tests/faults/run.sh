@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Lets every system call of the commands and of a server fail once, in its turn, for a store of each
-# format: tests/faults/nth_fault_test.py. Takes hours.
+# format, then those in directories that keep something, then each answer of the server of a source:
+# tests/faults/nth_fault_test.py, nth_cache_fault_test.py and nth_answer_test.py. Takes hours.
 #
 #   tests/faults/run.sh BUILD [STORE...]     build/release a.npy four.nc
 #
@@ -10,7 +11,7 @@
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-[ $# -ge 1 ] || { sed -n '3,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '3,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 build=$(cd "$1" && pwd)
 shift
 export NDLFS_ALL_FAULTS=1
@@ -20,4 +21,8 @@ export NDLFS_BINARY=$build/ndlfs
 export NDLFS_EXAMPLES=$top/examples
 export NDLFS_NTH_FAULT_LIBRARY=$build/tests/faults/libndlfs_nth_fault.so
 export PYTHONPATH=$top/tests/mount:$top/tests/remote
-exec /usr/bin/python3 -B "$top/tests/faults/nth_fault_test.py"
+status=0
+for subject in nth_fault nth_cache_fault nth_answer; do
+  /usr/bin/python3 -B "$top/tests/faults/${subject}_test.py" || status=1
+done
+exit "$status"

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -353,10 +354,52 @@ ssize_t readlinkat(int directory, const char* name, char* out, size_t size) {
   return ::syscall(SYS_readlinkat, directory, name, out, size);
 }
 
-int renameat(int from, const char* old_name, int to, const char* name) {
+// What makes, moves and removes names, and what is done to an open file besides its bytes.
+bool FailsAt(const char* call, int directory, const char* name, unsigned traits) {
   char path[kPathSize];
-  if (FindPath(to, name, path) && Fails("rename", path, kTakesSpace)) return -1;
+  return FindPath(directory, name, path) && Fails(call, path, traits);
+}
+
+int renameat(int from, const char* old_name, int to, const char* name) {
+  if (FailsAt("rename", to, name, kTakesSpace)) return -1;
   return static_cast<int>(::syscall(SYS_renameat, from, old_name, to, name));
+}
+
+int linkat(int from, const char* old_name, int to, const char* name, int flags) noexcept {
+  if (FailsAt("link", to, name, kTakesSpace)) return -1;
+  return static_cast<int>(::syscall(SYS_linkat, from, old_name, to, name, flags));
+}
+
+int mkdirat(int directory, const char* name, mode_t mode) noexcept {
+  if (FailsAt("mkdir", directory, name, kTakesSpace)) return -1;
+  return static_cast<int>(::syscall(SYS_mkdirat, directory, name, mode));
+}
+
+int mkdir(const char* name, mode_t mode) noexcept { return mkdirat(AT_FDCWD, name, mode); }
+
+int unlinkat(int directory, const char* name, int flags) noexcept {
+  if (FailsAt("unlink", directory, name, 0)) return -1;
+  return static_cast<int>(::syscall(SYS_unlinkat, directory, name, flags));
+}
+
+int ftruncate(int fd, off_t size) noexcept {
+  if (control != nullptr && Fails("ftruncate", PathOf(fd), kWaits | kTakesSpace)) return -1;
+  return static_cast<int>(::syscall(SYS_ftruncate, fd, size));
+}
+
+int fchmod(int fd, mode_t mode) noexcept {
+  if (control != nullptr && Fails("fchmod", PathOf(fd), 0)) return -1;
+  return static_cast<int>(::syscall(SYS_fchmod, fd, mode));
+}
+
+int flock(int fd, int operation) noexcept {
+  if (control != nullptr && Fails("flock", PathOf(fd), kWaits)) return -1;
+  return static_cast<int>(::syscall(SYS_flock, fd, operation));
+}
+
+int futimens(int fd, const struct timespec times[2]) noexcept {
+  if (control != nullptr && Fails("futimens", PathOf(fd), kTakesSpace)) return -1;
+  return static_cast<int>(::syscall(SYS_utimensat, fd, nullptr, times, 0));
 }
 
 int rename(const char* old_name, const char* name) {
