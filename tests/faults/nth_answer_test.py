@@ -148,7 +148,9 @@ class NthAnswerTest(harness.TestCase):
                 self.fail(f"{wrong}: {seen[0]} {seen[2]}{seen[1].decode(errors='replace')[:300]}")
 
     def test_every_answer_is_wrong_once(self):
-        rows = [(store, command, kind, lasts) for store in nth.STORES for command in COMMANDS for kind in ANSWERS for lasts in (False, True)]
+        # Behind a server only a name tells what a file is.
+        stores = [row for row in nth.STORES if row[0] != "map"]
+        rows = [(store, command, kind, lasts) for store in stores for command in COMMANDS for kind in ANSWERS for lasts in (False, True)]
         for (name, write, array), command, kind, lasts in (rows if nth.ALL else self.rng.sample(rows, SAMPLES)):
             folder = os.path.join(self.top, name.replace(".", "_"))
             if not os.path.exists(folder):

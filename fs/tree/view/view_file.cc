@@ -58,11 +58,16 @@ uint64_t FactsOf(const Entity& entity, const Attributes& attributes,
 
 class ViewHandle final : public FileHandle {
  public:
-  // `whole` is `found.made`, or a file in it. `original` is a file with the same bytes, or
-  // none.
+  // Where else the bytes of a view are, or shall be.
+  struct Copies {
+    backends::UniqueFd original;                     // a file of the source
+    std::shared_ptr<const FileHandle> kept;          // in the directory of kept views
+    std::shared_ptr<DecodedCache::Writer> keeps_in;  // null: the view is not kept
+  };
+
+  // `whole` is `found.made`, or a file in it.
   ViewHandle(StorePtr store, FoundView found, const ViewPtr& whole,
-             cache::Prefetcher& prefetcher, std::shared_ptr<DecodedCache::Writer> keeps_in,
-             backends::UniqueFd original = {})
+             cache::Prefetcher& prefetcher, Copies copies)
       : store_(std::move(store)),
         name_(found.entity->is_group()
                   ? NameOfFile(*store_, found.entity->path(), found.made->name)
@@ -70,12 +75,16 @@ class ViewHandle final : public FileHandle {
         entity_(std::move(found.entity)),
         made_(std::move(found.made)),
         view_(whole->ForReader(prefetcher)),
-        keeps_in_(std::move(keeps_in)),
-        original_(std::move(original)) {
+        copies_(std::move(copies)) {
     if (view_ == nullptr) view_ = whole;
   }
 
   model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    // A kept file saves time. If it cannot be read, nothing else is lost.
+    if (copies_.kept) {
+      auto count = copies_.kept->Read(offset, out);
+      if (count) return count;
+    }
     auto count = view_->Read(offset, out);
     if (count) return count;
     if (count.error().code() == model::ErrorCode::kStale) made_->is_outdated = true;
@@ -90,12 +99,14 @@ class ViewHandle final : public FileHandle {
   }
 
   void Delivered(uint64_t offset, backends::ConstByteSpan bytes) const override {
-    if (keeps_in_) keeps_in_->Add(offset, bytes);
+    if (copies_.keeps_in) copies_.keeps_in->Add(offset, bytes);
   }
 
-  // Only for the kernel. What Read() finds has to be of one version, because others who open
-  // the file get it from the kernel's pages.
-  int descriptor() const override { return original_.get(); }
+  // An original is for the kernel alone. What Read() finds has to be of one version, because
+  // others who open the file get it from the kernel's pages.
+  int descriptor() const override {
+    return copies_.kept ? copies_.kept->descriptor() : copies_.original.get();
+  }
 
   // The index of a store lives as long as its arrays, so it counts, too. If the store is no
   // longer open, nobody knows how large the index is.
@@ -114,8 +125,7 @@ class ViewHandle final : public FileHandle {
   const EntityPtr entity_;  // keeps it known, and its chunks cached
   const EntityViewPtr made_;
   ViewPtr view_;
-  const std::shared_ptr<DecodedCache::Writer> keeps_in_;  // null: the view is not kept
-  const backends::UniqueFd original_;
+  const Copies copies_;
 };
 
 // One version of a view, or of a file in it: stands for its generation.
@@ -203,26 +213,25 @@ class ViewFile final : public TreeNode {
   // makes them, and keeps them.
   std::shared_ptr<const FileHandle> OpenKept(const StorePtr& store, FoundView found,
                                              const ViewPtr& view, uint64_t size) {
+    ViewHandle::Copies copies;
     if (found.made->name == kNpyView.file_name && below_.empty()) {
-      auto original = OpenOriginal(context_, *store, *found.entity, *view, size);
-      if (original) {
-        return std::make_shared<const ViewHandle>(
-            store, std::move(found), view, context_.prefetcher, nullptr, std::move(original));
-      }
+      copies.original = OpenOriginal(context_, *store, *found.entity, *view, size);
     }
-    std::shared_ptr<DecodedCache::Writer> writer;
-    const auto key = context_.decoded ? IdentityOf(*store, *found.entity, *found.made, below_)
-                                      : std::nullopt;
+    const auto key = context_.decoded && !copies.original
+                         ? IdentityOf(*store, *found.entity, *found.made, below_)
+                         : std::nullopt;
     if (key) {
       const auto ledger = LedgerOf(*store, *found.entity, *found.made);
-      auto kept = ledger ? context_.decoded->Find(*key, found.made->generation, size, *ledger)
-                         : nullptr;
-      if (kept) return kept;
-      writer = context_.decoded->Write(*key, found.made->generation, size,
-                                       FindReadsOf(store, found.entity, found.made));
+      if (ledger) {
+        copies.kept = context_.decoded->Find(*key, found.made->generation, size, *ledger);
+      }
+      if (!copies.kept) {
+        copies.keeps_in = context_.decoded->Write(*key, found.made->generation, size,
+                                                  FindReadsOf(store, found.entity, found.made));
+      }
     }
     return std::make_shared<const ViewHandle>(store, std::move(found), view,
-                                              context_.prefetcher, std::move(writer));
+                                              context_.prefetcher, std::move(copies));
   }
 
   // The value of kKeptName.
