@@ -21,6 +21,11 @@ FAULTS = {
     "end": (END, 0, False),
     "memory": (MEMORY, 0, False),
 }
+# Of connections.
+CONNECTION_FAULTS = {
+    "ECONNRESET": (ERRNO, errno.ECONNRESET, False),
+    **{name: FAULTS[name] for name in ("EMFILE", "ENOMEM", "EINTR", "short", "end")},
+}
 LEAST = 1 << 16  # bytes of an allocation that fails
 
 
@@ -43,7 +48,7 @@ class Control:
 
     def arm(self, fault, at, lasts=False):
         """From now on the call `at` fails, counted from 1, and those after it if the fault lasts; none for 0."""
-        kind, error, _ = FAULTS[fault]
+        kind, error, _ = (FAULTS | CONNECTION_FAULTS)[fault]
         still_open = self.field(OPEN)
         self.memory[:] = LAYOUT.pack(0, 0, 0, still_open, LEAST, kind, error, lasts, 0, self.below, b"")
         self.memory[:8] = struct.pack("<q", at)

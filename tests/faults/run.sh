@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Lets every system call of the commands and of a server fail once, in its turn, for a store of each
-# format, then those in directories that keep something, then each answer of the server of a source:
-# tests/faults/nth_fault_test.py, nth_cache_fault_test.py and nth_answer_test.py. Takes hours.
+# format, then those in directories that keep something, and of connections, then each answer of the server of a source:
+# nth_fault_test.py, nth_cache_fault_test.py, nth_connection_fault_test.py and nth_answer_test.py. Takes hours.
 #
 #   tests/faults/run.sh BUILD [STORE...]     build/release a.npy four.nc
 #
@@ -22,7 +22,7 @@ export NDLFS_EXAMPLES=$top/examples
 export NDLFS_NTH_FAULT_LIBRARY=$build/tests/faults/libndlfs_nth_fault.so
 export PYTHONPATH=$top/tests/mount:$top/tests/remote
 status=0
-for subject in nth_fault nth_cache_fault nth_answer; do
+for subject in nth_fault nth_cache_fault nth_answer nth_connection_fault; do
   /usr/bin/python3 -B "$top/tests/faults/${subject}_test.py" || status=1
 done
 exit "$status"

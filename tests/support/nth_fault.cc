@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The n-th fault: preloaded into a program, this library lets one call fail, the n-th of those
-// that concern files below a directory. Not whichever call a test thinks of, but each in its
-// turn, until nothing is left that could fail: so SQLite is tested.
+// that concern files below a directory, or connections. Not whichever call a test thinks of,
+// but each in its turn, until nothing is left that could fail: so SQLite is tested.
 //
 // The file that NDLFS_NTH_FAULT names is mapped, and holds a Control: what
 // tests/faults/nth_fault.py writes there while the program runs takes effect at once, and it
@@ -13,6 +13,7 @@
 #include <linux/openat2.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -52,9 +53,12 @@ struct Control {
   std::atomic<int32_t> error;
   std::atomic<int32_t> lasts;  // 1: all calls after that fail as well
   std::atomic<int32_t> unused;
-  char below[kPathSize];  // the directory, without a "/" at its end
+  char below[kPathSize];  // the directory, without a "/" at its end, or kConnections
   char what[kPathSize];   // "pread /path" of the first call that failed
 };
+
+// Stands for all sockets of the Internet protocols, also as the path of one.
+constexpr const char* kConnections = "connections";
 
 // Which errors a call can have: a fault that no system has proves nothing.
 enum Trait : unsigned {
@@ -85,6 +89,10 @@ __attribute__((constructor)) void MapControl() {
   // A helper that the program starts has no files of its own.
   ::unsetenv("NDLFS_NTH_FAULT");
   if (memory != MAP_FAILED) control = static_cast<Control*>(memory);
+}
+
+bool ConcernsConnections() {
+  return control != nullptr && std::strcmp(control->below, kConnections) == 0;
 }
 
 bool IsBelow(const char* path) {
@@ -415,6 +423,53 @@ void* mmap(void* place, size_t size, int protection, int flags, int fd, off_t of
   if (is_plausible && Fails("mmap", path, 0)) return MAP_FAILED;
   return reinterpret_cast<void*>(
       ::syscall(SYS_mmap, place, size, protection, flags, fd, offset));
+}
+
+// Connections. Reading and writing them with read() and write() fails above.
+int socket(int domain, int type, int protocol) noexcept {
+  const bool ours = ConcernsConnections() && (domain == AF_INET || domain == AF_INET6);
+  if (ours && Fails("socket", kConnections, kOpens)) return -1;
+  const auto fd = static_cast<int>(::syscall(SYS_socket, domain, type, protocol));
+  return ours ? Note(fd, kConnections) : fd;
+}
+
+int connect(int fd, const sockaddr* address, socklen_t size) {
+  if (control != nullptr && Fails("connect", PathOf(fd), kWaits)) return -1;
+  return static_cast<int>(::syscall(SYS_connect, fd, address, size));
+}
+
+int accept4(int fd, sockaddr* address, socklen_t* size, int flags) {
+  const bool ours = control != nullptr && PathOf(fd) != nullptr;
+  if (ours && Fails("accept", PathOf(fd), kOpens | kWaits)) return -1;
+  const auto found = static_cast<int>(::syscall(SYS_accept4, fd, address, size, flags));
+  return ours ? Note(found, kConnections) : found;
+}
+
+int accept(int fd, sockaddr* address, socklen_t* size) { return accept4(fd, address, size, 0); }
+
+ssize_t sendto(int fd, const void* data, size_t size, int flags, const sockaddr* address,
+               socklen_t address_size) {
+  const ssize_t count = Transfer("send", fd, size, kWaits | kTransfers);
+  return count < 0 ? -1 : ::syscall(SYS_sendto, fd, data, count, flags, address, address_size);
+}
+
+ssize_t send(int fd, const void* data, size_t size, int flags) {
+  return sendto(fd, data, size, flags, nullptr, 0);
+}
+
+ssize_t sendmsg(int fd, const msghdr* message, int flags) {
+  if (control != nullptr && Fails("sendmsg", PathOf(fd), kWaits)) return -1;
+  return ::syscall(SYS_sendmsg, fd, message, flags);
+}
+
+ssize_t recvfrom(int fd, void* out, size_t size, int flags, sockaddr* address,
+                 socklen_t* address_size) {
+  const ssize_t count = Transfer("recv", fd, size, kReading);
+  return count < 0 ? -1 : ::syscall(SYS_recvfrom, fd, out, count, flags, address, address_size);
+}
+
+ssize_t recv(int fd, void* out, size_t size, int flags) {
+  return recvfrom(fd, out, size, flags, nullptr, nullptr);
 }
 
 int open64(const char*, int, ...) __attribute__((alias("open")));
