@@ -199,7 +199,8 @@ def pictures():
     with open(path, encoding="utf-8") as file:
         text = file.read()
     columns, rows = map(int, re.search(r"kPictureWidth = (\d+), kPictureHeight = (\d+)", text).groups())
-    kinds = ["imagecodecs_jpeg", "imagecodecs_jpeg2k", "imagecodecs_jpegxl", "imagecodecs_lerc", "imagecodecs_webp"]
+    kinds = ["imagecodecs_jpeg", "imagecodecs_jpeg2k", "imagecodecs_jpegxl", "imagecodecs_lerc", "imagecodecs_png",
+             "imagecodecs_webp"]
     types = ["uint8", "uint16", "int16", "float16", "float32", "float64"]
     for name, codec, kind, samples, encoded in re.findall(
             r'\{"(\w+)", "(\w+)", "(\w+)", (\d+),\n((?: +"[^"]*"\n?)*)', text):

@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < kChoiceBytes) return 0;
   const uint64_t rows = data[3], columns = data[4], samples = data[5] % 8;
   PictureRule rule;
-  rule.kind = static_cast<PictureKind>(data[0] % 5);
+  rule.kind = static_cast<PictureKind>(data[0] % 6);
   rule.colours = static_cast<PictureRule::Colours>(data[2] % 3);
   rule.has_masks = (data[2] & 4) != 0;
   const auto layout = static_cast<PictureLayout>(data[2] >> 3 & 3);
