@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NPY, NDL documents, MRC, FITS, NIfTI and TIFF."""
+"""NPY, NDL documents, MRC, NIfTI and TIFF."""
 import bz2
 import gzip
 import json
@@ -8,24 +8,23 @@ import struct
 import warnings
 import zipfile
 
-import astropy.io.fits
 import nibabel
 import numpy as np
 import tifffile
 from osgeo import gdal, gdal_array
 
-from arrays import FLOATS, INTEGERS, NUMBERS, Array, draw_arrays, draw_chunks, draw_meaning, draw_numbers, draw_shape
-from zarr_makers import ZARR3_TYPES, plain
+from arrays import FLOATS, INTEGERS, NUMBERS, TYPES, Array, draw_arrays, draw_chunks, draw_meaning, draw_numbers, draw_shape
+from zarr3_makers import ZARR3_TYPES
+from zarr_makers import plain
 
 gdal.UseExceptions()
-STRUCT = np.dtype([("a", "<i4"), ("b", ">f8"), ("s", "S3"), ("in", [("k", "i1"), ("u", "<u2")])])
-NPY_TYPES = (*NUMBERS, "?", "f2", "c8", "c16", "S5", "U3", "V4", "struct")
+NPY_TYPES = (*NUMBERS, "?", "f2", "c8", "c16", "S5", "U3", "V4", "M8[D]", "m8[3h]", "struct", "arrays")
 
 
 def draw_npy(d):
     kind = d.pick("type", *NPY_TYPES)
-    stored = draw_numbers(d, STRUCT if kind == "struct" else kind, draw_shape(d))
-    if kind != "struct":
+    stored = draw_numbers(d, TYPES.get(kind, kind), draw_shape(d))
+    if kind not in TYPES:
         stored = stored.astype(stored.dtype.newbyteorder(d.pick("order", "<", ">")))
     return np.asfortranarray(stored) if stored.ndim and d.chance("fortran", .5) else stored
 
@@ -85,62 +84,6 @@ def make_mrc(d, path):
     with open(path, "wb") as file:
         file.write(header + b"e" * extended + stored.astype(stored.dtype.newbyteorder(order)).tobytes())
     return {"": Array(stored)}
-
-
-def make_fits(d, path):
-    """Integers without a sign are signed ones with an offset."""
-    kind = d.pick("kind", "image", "image", "tiles", "table")
-    if kind == "table":
-        return make_fits_table(d, path)
-    dtype = d.pick("type", "u1", "i2", "u2", "i4", "u4", "i8", "f4", "f8")
-    stored = draw_numbers(d, dtype, draw_shape(d, 2 if kind == "tiles" else 1))
-    array = Array(stored)
-    if kind == "tiles":
-        methods = {"f": ("GZIP_1", "GZIP_2"), "i": ("GZIP_1", "GZIP_2", "RICE_1"), "u": ("GZIP_1", "GZIP_2", "RICE_1")}
-        unit = astropy.io.fits.CompImageHDU(stored if stored.dtype.itemsize < 8 or stored.dtype.kind == "f" else stored.astype("i4"),
-                                            compression_type=d.pick("method", *methods[stored.dtype.kind]), quantize_level=0)
-        array.stored = stored if stored.dtype.itemsize < 8 or stored.dtype.kind == "f" else stored.astype("i4")
-        unit.writeto(path)
-        return {"": array}
-    unit = astropy.io.fits.PrimaryHDU(stored)
-    unit.writeto(path)
-    if dtype in ("u1", "i2", "i4"):
-        cards = {}
-        if d.chance("scaled", .3):
-            cards["BSCALE"], cards["BZERO"] = d.pick("factor", 2.0, 0.5), d.pick("offset", 0.0, 10.0)
-            array.attributes |= {"scale_factor": cards["BSCALE"]} | ({"add_offset": cards["BZERO"]} if cards["BZERO"] else {})
-        if d.chance("blank", .3):
-            cards["BLANK"] = d.pick("blank", 7, 0, 99)
-            array.attributes["_FillValue"] = stored.dtype.type(cards["BLANK"])
-        put_cards(path, cards)
-    return {"": array}
-
-
-def put_cards(path, cards):
-    """Before END; what astropy itself writes there changes the data, too."""
-    with open(path, "rb") as file:
-        content = file.read()
-    text = "".join(f"{key:8}= {value!r:>20}".ljust(80) for key, value in cards.items())
-    end = content.index(b"END" + b" " * 77)
-    header = (content[:end] + text.encode() + b"END").ljust(2880)
-    with open(path, "wb") as file:
-        file.write(header + content[2880:])
-
-
-def make_fits_table(d, path):
-    fields = {"i": "i4", "h": "i2", "b": "u1", "e": "f4", "d": "f8", "k": "i8", "s": "S5", "l": "?", "v": ("f4", (3,))}
-    # A truth is the letter T or F.
-    names = [name for name in fields if d.chance(f"field {name}", .5)] or ["i"]
-    stored = draw_numbers(d, np.dtype([(name, *fields[name]) if isinstance(fields[name], tuple) else (name, fields[name])
-                                       for name in names]), (d.whole("rows", 1, 20),))
-    if "s" in names:
-        stored["s"] = np.char.encode(np.char.replace(np.char.decode(np.char.ljust(stored["s"], 1), "ascii", "ignore"), "\t", " "), "ascii")
-        stored["s"] = np.array([bytes(c for c in text if 32 <= c < 127).rstrip() for text in stored["s"]], "S5")
-    astropy.io.fits.HDUList([astropy.io.fits.PrimaryHDU(), astropy.io.fits.BinTableHDU(stored)]).writeto(path)
-    shown = np.zeros(stored.shape, [(name, "S1" if name == "l" else stored.dtype[name]) for name in names])
-    for name in names:
-        shown[name] = np.where(stored[name], b"T", b"F") if name == "l" else stored[name]
-    return {"": Array(shown)}
 
 
 def make_nifti(d, path):
