@@ -25,6 +25,7 @@ class Array:
     dims: list = dataclasses.field(default_factory=list)
     attributes: dict = dataclasses.field(default_factory=dict)
     names: dict = dataclasses.field(default_factory=dict)  # of the values of an enumeration
+    is_json: bool = False  # each element is a document
     is_optional: bool = False  # ndlfs may not have it, or have it for rows or columns alone
     is_computed: bool = False  # with factors and offsets, by other software
 

@@ -37,8 +37,19 @@ def same(found, wanted):
 
 
 def same_item(found, wanted):
-    """A text or a list."""
-    return (found.decode() if isinstance(found, bytes) else found) == wanted if isinstance(wanted, str) else same(found, wanted)
+    """A text, a list of numbers, or a document."""
+    if isinstance(wanted, np.ndarray):
+        return same(found, wanted)
+    return (found.decode() if isinstance(found, bytes) else found) == wanted
+
+
+def same_attribute(found, wanted):
+    """Where a format has none of several texts, they are lines; integers that it has not are text."""
+    if isinstance(wanted, list):
+        return found == wanted or found == "\n".join(wanted)
+    if isinstance(found, str) and not isinstance(wanted, str):
+        return np.asarray(wanted).dtype.str[1:] in ("i8", "u8") and found in (str(wanted), str(np.ravel(wanted).tolist()))
+    return same(found, wanted)
 
 
 def close(found, wanted):
@@ -152,7 +163,7 @@ class Views:
         stored, size = self.stored, self.stored.size
         lines = {"data.jsonl": self.lines}
         if stored.dtype.kind == "O":
-            texts = all(isinstance(item, str) for item in stored.ravel())
+            texts = not self.array.is_json and all(isinstance(item, str) for item in stored.ravel())
             return lines | ({"data.zarr": lambda path: same(read_zarr3(path), stored)} if texts else {})
         found = {
             **lines,
@@ -189,13 +200,15 @@ class Views:
         }
 
     def picture(self, path):
-        """Stacks of ImageJ have channels as the fastest dimension of pages; here they are the slowest."""
+        """Stacks of ImageJ have channels as the fastest dimension of pages, and times as the slowest; here it is the other way round."""
         with tifffile.TiffFile(path) as file:
             sizes = file.imagej_metadata or {}
             found = file.asarray() if not sizes else np.stack([page.asarray() for page in file.pages])
         channels = sizes.get("channels", 1)
         if self.stored.ndim == 5 and channels > 1:
             found = np.moveaxis(found.reshape(-1, channels, *self.stored.shape[3:]), 1, 0)
+        if self.stored.ndim == 4 and sizes.get("frames", 1) > 1 and self.array.dims[1:2] == ["time"]:
+            found = np.swapaxes(found.reshape(self.stored.shape[1], self.stored.shape[0], *self.stored.shape[2:]), 0, 1)
         return found.reshape(self.stored.shape)
 
     def numpy_numbers(self, path):
@@ -362,7 +375,7 @@ class Comparison:
             if not same(stored, array.stored):
                 self.note(path, view, f"stored: {stored} is not {array.stored}")
             attributes = {key: getattr(variable, key, None) for key in array.attributes}
-            if not all(same(attributes[key], value) for key, value in array.attributes.items()):
+            if not all(same_attribute(attributes[key], value) for key, value in array.attributes.items()):
                 self.note(path, view, f"attributes: {attributes} are not {array.attributes}")
             variable.set_auto_maskandscale(True)
             if array.is_time():
@@ -433,6 +446,8 @@ class Comparison:
                         continue
                     is_text = array.stored.dtype.kind == "O" and h5py.check_string_dtype(dataset.dtype)
                     found = dataset.asstr()[...] if is_text else joined(dataset[...], array.stored)
+                    if array.is_json:
+                        found = np.vectorize(json.loads, otypes="O")(found)
                     if not same(found, array.stored):
                         self.note(name, "data.h5", f"{found} is not {array.stored}")
                 except (KeyError, OSError, ValueError, TypeError) as error:
@@ -453,9 +468,9 @@ class Comparison:
                 self.note(name, "values.csv", f"{texts} is not {array.values()}")
 
     def compare_server(self):
-        # DAP 2 has no signed bytes, and no integers of 64 bits; its names are letters and digits.
+        # DAP 2 has no signed bytes, no arrays without elements, and no integers of 64 bits; its names are letters and digits.
         known = {path: array for path, array in self.known.items()
-                 if array.stored.dtype.str[1:] not in ("i8", "u8", "i1") and path.replace("_", "a").isalnum() and path.isascii()}
+                 if array.stored.dtype.str[1:] not in ("i8", "u8", "i1") and array.stored.size and path.replace("_", "a").isalnum() and path.isascii()}
         if not known and "" not in self.known:
             return
         try:

@@ -47,7 +47,7 @@ def filters_of(d, dtype):
     if kind == "fletcher32" and hasattr(numcodecs, "Fletcher32"):
         return [numcodecs.Fletcher32()], False
     if kind == "astype" and dtype.kind in "iu":
-        return [numcodecs.AsType(d.pick("stored as", "<i8", ">f8", "<u8"), dtype)], False
+        return [numcodecs.AsType(d.pick("stored as", "<i8", ">f8", "<u8"), dtype)], True
     if kind == "packbits" and dtype.kind == "b":
         return [numcodecs.PackBits()], False
     if kind == "loss" and dtype.kind == "f" and dtype.itemsize >= 4:
@@ -113,6 +113,7 @@ def make_zarr2(d, path):
         part, kind, codec, loses = draws[name], "", None, False
         if array.stored.dtype.kind == "O":
             kind, codec = draw_objects(part, array)
+            array.is_json = kind == "documents"
         fill = array.attributes.get("_FillValue")
         fill = draw_fill2(part, array, kind, name in ("x", "y")) if fill is None else fill
         attributes = {key: value for key, value in array.attributes.items() if key != "_FillValue"}
