@@ -93,7 +93,7 @@ def make_mrc(d, path):
     header[208:216] = b"MAP " + (b"\x44\x44\0\0" if order == "<" else b"\x11\x11\0\0")
     with open(path, "wb") as file:
         file.write(header + b"e" * extended + stored.astype(stored.dtype.newbyteorder(order)).tobytes())
-    return {"": Array(stored)}
+    return {"": Array(stored[0] if kind == "images" and len(stored) == 1 else stored)}
 
 
 def make_nifti(d, path):
@@ -172,7 +172,6 @@ def make_tiff(d, path):
     return {"": Array(stored)}
 
 
-LOSSY = ("JPEG",)  # GDAL reads them with the same library.
 GEOTIFF_TYPES = ("u1", "u2", "i2", "u4", "i4", "i8", "u8", "f4", "f8", "c8", "c16")
 
 
@@ -233,7 +232,8 @@ def make_geotiff(d, path):
         file.BuildOverviews("NEAREST", [2])
     file.FlushCache()
     del file
-    if is_sparse or compression in LOSSY:
+    # GDAL reads JPEG with the same library, and loses some floats of big-endian files by LERC: swapped, they are NaN.
+    if is_sparse or compression == "JPEG" or (compression[:4] == "LERC" and dtype.kind == "f"):
         stored = np.asarray(gdal.Open(path).ReadAsArray()).reshape(stored.shape)
         array.stored = stored
     if bands == 1:

@@ -185,33 +185,44 @@ N5_COMPRESSIONS = {
 
 
 def make_n5(d, path):
-    """Dimensions, and the extents of blocks, are named from the fastest one on; those at the edge are cut off."""
+    """Dimensions, and the extents of blocks, are named from the fastest one on; those at the edge are cut off, and others may be smaller
+    than the rest: zeros follow."""
     arrays = {}
-    os.makedirs(path)
-    with open(os.path.join(path, "attributes.json"), "w") as file:
-        json.dump({"n5": "2.5.0"}, file)
     for key, part in d.parts("v", 1, 3).items():
         name = draw_path(part, key[1:], True, GROUPS)
-        array = draw_array(part, [], draw_shape(part, 1))
-        array.attributes.clear()
-        stored, chunks = array.stored, draw_chunks(part, array.stored.shape)
-        compression, encode = N5_COMPRESSIONS[part.pick("compression", *N5_COMPRESSIONS)]
-        has_length, is_cut = part.chance("length in the header", .3), part.chance("cut at the edge", .7)
-        folder = os.path.join(path, name)
-        os.makedirs(folder)
-        with open(os.path.join(folder, "attributes.json"), "w") as file:
-            json.dump({"dimensions": stored.shape[::-1], "blockSize": chunks[::-1], "dataType": N5_TYPES[stored.dtype.str[1:]],
-                       "compression": compression, "note": "x"}, file)
-        for index, block in cut(stored, chunks, 0):
-            if is_cut:
-                block = stored[tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, chunks))]
-            if is_all(block, 0) and part.random(f"absent {index}").random() < .8:
-                continue
-            header = struct.pack(f">HH{block.ndim}I", has_length, block.ndim, *block.shape[::-1])
-            header += struct.pack(">I", block.size) if has_length else b""
-            place = os.path.join(folder, *map(str, index[::-1]))
-            os.makedirs(os.path.dirname(place), exist_ok=True)
-            with open(place, "wb") as file:
-                file.write(header + encode(np.ascontiguousarray(block, block.dtype.newbyteorder(">")).tobytes()))
-        arrays[name] = array
+        arrays[name] = array = draw_array(part, [], draw_shape(part, 1, 4))
+        make_n5_dataset(part, os.path.join(path, name), array)
+    for group in {"", *(part for name in arrays for part in itertools.accumulate(name.split("/")[:-1], os.path.join))}:
+        if not group or d.chance(f"attributes of {group}".replace("/", " "), .5):
+            with open(os.path.join(path, group, "attributes.json"), "w") as file:
+                json.dump({"title": "x"} | ({} if group else {"n5": "2.5.0"}), file)
     return arrays
+
+
+def make_n5_dataset(d, folder, array):
+    stored, chunks = array.stored, draw_chunks(d, array.stored.shape)
+    compression, encode = N5_COMPRESSIONS[d.pick("compression", *N5_COMPRESSIONS)]
+    has_length, is_cut, are_small = d.chance("length in the header", .3), d.chance("cut at the edge", .7), d.chance("small blocks", .2)
+    os.makedirs(folder)
+    with open(os.path.join(folder, "attributes.json"), "w") as file:
+        json.dump({"dimensions": stored.shape[::-1], "blockSize": chunks[::-1], "dataType": N5_TYPES[stored.dtype.str[1:]],
+                   "compression": compression} | {key: plain(value) for key, value in array.attributes.items()}, file)
+    for index, block in cut(stored.copy(), chunks, 0):
+        box = tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, chunks))
+        if is_cut:
+            block = stored[box].copy()
+        if are_small:
+            sizes = [int(d.random(f"small {index} {axis}").integers(1, n + 1)) for axis, n in enumerate(block.shape)]
+            corner = tuple(slice(0, n) for n in sizes)
+            whole = np.zeros_like(block)
+            whole[corner] = block[corner]
+            stored[box] = whole[tuple(slice(0, n) for n in stored[box].shape)]
+            block = block[corner]
+        if is_all(block, 0) and d.random(f"absent {index}").random() < .8:
+            continue
+        header = struct.pack(f">HH{block.ndim}I", has_length, block.ndim, *block.shape[::-1])
+        header += struct.pack(">I", block.size) if has_length else b""
+        place = os.path.join(folder, *map(str, index[::-1]))
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, "wb") as file:
+            file.write(header + encode(np.ascontiguousarray(block, block.dtype.newbyteorder(">")).tobytes()))
