@@ -90,7 +90,7 @@ def make_hdf5_array(d, file, name, kind, path):
         stored = h5py.h5t.py_create(array.stored.dtype).copy()
         stored.set_precision(bits)
         stored.set_offset(d.whole("offset", 0, most - bits))
-        array.stored = (array.stored >> (most - bits)).astype(array.stored.dtype)
+        array.stored = (array.stored >> array.stored.dtype.type(most - bits)).astype(array.stored.dtype)
         properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         if shape and d.chance("nbit", .6):
             properties.set_chunk(draw_chunks(d, shape))

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import csv
+import ctypes
 import io
 import itertools
 import json
@@ -212,8 +213,8 @@ class Views:
             found = file.asarray() if not sizes else np.stack([page.asarray() for page in file.pages])
         channels = sizes.get("channels", 1)
         pages = self.stored.shape[:self.stored.ndim - found.ndim + 1]
-        if len(pages) == 3 and channels > 1:
-            found = np.moveaxis(found.reshape(-1, channels, *self.stored.shape[3:]), 1, 0)
+        if len(pages) >= 3 and channels > 1:
+            found = np.moveaxis(found.reshape(-1, channels, *self.stored.shape[len(pages):]), 1, 0)
         if self.stored.ndim == 4 and sizes.get("frames", 1) > 1 and self.array.dims[1:2] == ["time"]:
             found = np.swapaxes(found.reshape(self.stored.shape[1], self.stored.shape[0], *self.stored.shape[2:]), 0, 1)
         return found.reshape(self.stored.shape)
@@ -306,7 +307,7 @@ def silence():
     try:
         yield
     finally:
-        sys.stdout.flush()
+        ctypes.CDLL(None).fflush(None)
         os.dup2(kept, 1)
         os.close(kept)
 
@@ -400,7 +401,9 @@ class Comparison:
             if view == "DAP 4" and "_FillValue" in attributes:
                 # netCDF-C 4.9 changes the last bits of floats: this one says it again.
                 attributes["_FillValue"] = getattr(variable, "missing_value", attributes["_FillValue"])
-            if not all(same_attribute(attributes[key], value) for key, value in array.attributes.items()):
+            # netCDF-C 4.9 leaves what XML writes for a quotation mark, and drops backslashes, where an attribute has several texts.
+            compared = {key: value for key, value in array.attributes.items() if view != "DAP 4" or not isinstance(value, list)}
+            if not all(same_attribute(attributes[key], value) for key, value in compared.items()):
                 self.note(path, view, f"attributes: {attributes} are not {array.attributes}")
             variable.set_auto_maskandscale(True)
             if array.is_time():
