@@ -12,6 +12,9 @@ CALENDARS = ["standard", "proleptic_gregorian", "noleap", "360_day", "julian", "
 UNITS = ["days", "hours", "minutes", "seconds"]
 TEXTS = ["", "a", "two words", "\u00e4\u65e5", "quote\"d", "back\\slash", "a,b", "tab\tor\nline"]
 NAMES = ["b c", "\u00e4", "x.y", "a-b", "_u", "B", "7up"]
+# What has no short name in NumPy.
+TYPES = {"struct": np.dtype([("a", "<i4"), ("b", ">f8"), ("s", "S3"), ("in", [("k", "i1"), ("u", "<u2"), ("t", "<M8[s]")])]),
+         "arrays": np.dtype([("u", "<U2"), ("k", "<i2", (2, 2)), ("in", [("z", "<c8"), ("b", "?")], (3,)), ("raw", "V3")])}
 MOST = 6  # the longest side of an array
 
 
@@ -22,6 +25,7 @@ class Array:
     dims: list = dataclasses.field(default_factory=list)
     attributes: dict = dataclasses.field(default_factory=dict)
     names: dict = dataclasses.field(default_factory=dict)  # of the values of an enumeration
+    is_json: bool = False  # each element is a document
     is_optional: bool = False  # ndlfs may not have it, or have it for rows or columns alone
     is_computed: bool = False  # with factors and offsets, by other software
 
@@ -69,10 +73,13 @@ def draw_numbers(d, dtype, shape):
             part = dtype[name]
             found[name] = draw_numbers(d.part(name), part.base, tuple(shape) + part.shape)
         return found
+    if dtype.kind in "mM":
+        # In data.nc and data.h5 units of 10 microseconds are microseconds, for which there must be room.
+        return (draw_numbers(d, "i8", shape) // np.datetime_data(dtype)[1]).view(dtype)
     if dtype.kind == "b":
         return r.integers(0, 2, shape).astype(dtype)
     if dtype.kind == "V":
-        return np.frombuffer(r.bytes(int(np.prod(shape, dtype=int)) * dtype.itemsize), dtype).reshape(shape)
+        return np.frombuffer(r.bytes(int(np.prod(shape, dtype=int)) * dtype.itemsize), dtype).reshape(shape).copy()
     if dtype.kind in "SUO":
         texts = np.array(TEXTS, object)[r.integers(0, d.pick("texts", 2, len(TEXTS)), shape)]
         flat = [text.encode("ascii", "replace")[:dtype.itemsize] if dtype.kind == "S" else text for text in np.asarray(texts, object).ravel()]
@@ -119,7 +126,8 @@ def draw_meaning(d, stored):
 
 
 def draw_array(d, dims, shape, types=NUMBERS):
-    dtype = np.dtype(d.pick("type", *types))
+    kind = d.pick("type", *types)
+    dtype = np.dtype(TYPES.get(kind, kind))
     stored = np.asarray(draw_numbers(d, dtype, shape))
     attributes = {}
     if dtype.kind in "iuf" and dtype != np.float16:

@@ -16,6 +16,7 @@ _LONG, _DOUBLE = 1, 2  # CODES_TYPE_LONG, CODES_TYPE_DOUBLE; all else is read as
 for _name in ("codes_grib_handle_new_from_samples", "codes_grib_handle_new_from_file"):
     getattr(_library, _name).restype = ctypes.c_void_p
 _library.codes_get_error_message.restype = ctypes.c_char_p
+_library.codes_grib_multi_support_on(None)  # several fields in a message
 
 
 class CodesInternalError(Exception):
@@ -117,7 +118,7 @@ def codes_get_gaussian_latitudes(half):
     return latitudes
 
 
-def codes_write(message, file):
+def codes_get_message(message):
     start, size = ctypes.c_void_p(), ctypes.c_size_t()
     _check(_library.codes_get_message(ctypes.c_void_p(message), ctypes.byref(start), ctypes.byref(size)))
-    file.write(ctypes.string_at(start.value, size.value))
+    return ctypes.string_at(start.value, size.value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NPY, NDL documents, MRC, FITS, NIfTI and TIFF."""
+"""NPY, NDL documents, MRC, NIfTI and TIFF."""
 import bz2
 import gzip
 import json
@@ -8,24 +8,23 @@ import struct
 import warnings
 import zipfile
 
-import astropy.io.fits
 import nibabel
 import numpy as np
 import tifffile
 from osgeo import gdal, gdal_array
 
-from arrays import FLOATS, INTEGERS, NUMBERS, Array, draw_arrays, draw_chunks, draw_meaning, draw_numbers, draw_shape
-from zarr_makers import ZARR3_TYPES, plain
+from arrays import FLOATS, INTEGERS, NUMBERS, TYPES, Array, draw_arrays, draw_chunks, draw_meaning, draw_numbers, draw_shape
+from zarr3_makers import ZARR3_TYPES
+from zarr_makers import plain
 
 gdal.UseExceptions()
-STRUCT = np.dtype([("a", "<i4"), ("b", ">f8"), ("s", "S3"), ("in", [("k", "i1"), ("u", "<u2")])])
-NPY_TYPES = (*NUMBERS, "?", "f2", "c8", "c16", "S5", "U3", "V4", "struct")
+NPY_TYPES = (*NUMBERS, "?", "f2", "c8", "c16", "S5", "U3", "V4", "M8[D]", "m8[3h]", "struct", "arrays")
 
 
 def draw_npy(d):
     kind = d.pick("type", *NPY_TYPES)
-    stored = draw_numbers(d, STRUCT if kind == "struct" else kind, draw_shape(d))
-    if kind != "struct":
+    stored = draw_numbers(d, TYPES.get(kind, kind), draw_shape(d))
+    if kind not in TYPES:
         stored = stored.astype(stored.dtype.newbyteorder(d.pick("order", "<", ">")))
     return np.asfortranarray(stored) if stored.ndim and d.chance("fortran", .5) else stored
 
@@ -69,83 +68,40 @@ def make_ndl(d, path):
     return {name: Array(array.stored, [], array.attributes) for name, array in arrays.items()}
 
 
+MRC_MODES = {0: "i1", 1: "i2", 2: "f4", 6: "u2", 12: "f2", 4: "c8", 3: np.dtype([("r", "<i2"), ("i", "<i2")])}
+
+
 def make_mrc(d, path):
-    """MRC2014: its axes are from the slowest to the fastest, as in C."""
-    mode = d.whole("mode", 0, 5)
-    mode, dtype = [(0, "i1"), (1, "i2"), (2, "f4"), (6, "u2"), (12, "f2"), (4, "c8")][mode]
-    stored, order = draw_numbers(d, dtype, draw_shape(d, 3, 3)), d.pick("order", "<", ">")
-    extended = 80 * d.whole("extended", 0, 3)
+    """MRC2014: its axes are from the slowest to the fastest, as in C, whatever their names are. Stacks of volumes have a dimension more.
+    Bytes of IMOD may have no sign."""
+    mode = d.pick("mode", *MRC_MODES)
+    dtype = np.dtype(MRC_MODES[mode])
+    is_imod = mode == 0 and d.chance("without a sign", .3)
+    kind = d.pick("kind", "volume", "images", "volumes")
+    stored, order = draw_numbers(d, "u1" if is_imod else dtype, draw_shape(d, *((4, 4) if kind == "volumes" else (3, 3)))), d.pick("order", "<", ">")
+    extended, sizes = 80 * d.whole("extended", 0, 3), (int(np.prod(stored.shape[:-2])), *stored.shape[-2:])
     header = bytearray(1024)
-    struct.pack_into(order + "4i", header, 0, *stored.shape[::-1], mode)
-    struct.pack_into(order + "3i", header, 28, *stored.shape[::-1])
-    struct.pack_into(order + "6f", header, 40, *(float(n) for n in stored.shape[::-1]), 90, 90, 90)
-    struct.pack_into(order + "3i", header, 64, 1, 2, 3)
-    struct.pack_into(order + "2i", header, 88, 1, extended)
+    struct.pack_into(order + "4i", header, 0, *sizes[::-1], mode)
+    struct.pack_into(order + "3i", header, 16, *(d.whole(f"first {axis}", 0, 3) for axis in range(3)))
+    struct.pack_into(order + "3i", header, 28, *stored.shape[-2:][::-1], 1 if kind == "images" else stored.shape[-3])
+    struct.pack_into(order + "6f", header, 40, *(float(n) for n in sizes[::-1]), 90, 90, 90)
+    struct.pack_into(order + "3i", header, 64, *map(int, d.pick("axes", "123", "132", "213", "231", "312", "321") if kind == "volume" else "123"))
+    struct.pack_into(order + "2i", header, 88, {"volume": 1, "images": 0, "volumes": 401}[kind], extended)
+    if is_imod:
+        struct.pack_into(order + "2i", header, 152, 1146047817, 0)
+    struct.pack_into(order + "3f", header, 196, *(d.pick(f"origin {axis}", 0.0, -2.5) for axis in "xyz"))
     header[208:216] = b"MAP " + (b"\x44\x44\0\0" if order == "<" else b"\x11\x11\0\0")
     with open(path, "wb") as file:
         file.write(header + b"e" * extended + stored.astype(stored.dtype.newbyteorder(order)).tobytes())
-    return {"": Array(stored)}
-
-
-def make_fits(d, path):
-    """Integers without a sign are signed ones with an offset."""
-    kind = d.pick("kind", "image", "image", "tiles", "table")
-    if kind == "table":
-        return make_fits_table(d, path)
-    dtype = d.pick("type", "u1", "i2", "u2", "i4", "u4", "i8", "f4", "f8")
-    stored = draw_numbers(d, dtype, draw_shape(d, 2 if kind == "tiles" else 1))
-    array = Array(stored)
-    if kind == "tiles":
-        methods = {"f": ("GZIP_1", "GZIP_2"), "i": ("GZIP_1", "GZIP_2", "RICE_1"), "u": ("GZIP_1", "GZIP_2", "RICE_1")}
-        unit = astropy.io.fits.CompImageHDU(stored if stored.dtype.itemsize < 8 or stored.dtype.kind == "f" else stored.astype("i4"),
-                                            compression_type=d.pick("method", *methods[stored.dtype.kind]), quantize_level=0)
-        array.stored = stored if stored.dtype.itemsize < 8 or stored.dtype.kind == "f" else stored.astype("i4")
-        unit.writeto(path)
-        return {"": array}
-    unit = astropy.io.fits.PrimaryHDU(stored)
-    unit.writeto(path)
-    if dtype in ("u1", "i2", "i4"):
-        cards = {}
-        if d.chance("scaled", .3):
-            cards["BSCALE"], cards["BZERO"] = d.pick("factor", 2.0, 0.5), d.pick("offset", 0.0, 10.0)
-            array.attributes |= {"scale_factor": cards["BSCALE"]} | ({"add_offset": cards["BZERO"]} if cards["BZERO"] else {})
-        if d.chance("blank", .3):
-            cards["BLANK"] = d.pick("blank", 7, 0, 99)
-            array.attributes["_FillValue"] = stored.dtype.type(cards["BLANK"])
-        put_cards(path, cards)
-    return {"": array}
-
-
-def put_cards(path, cards):
-    """Before END; what astropy itself writes there changes the data, too."""
-    with open(path, "rb") as file:
-        content = file.read()
-    text = "".join(f"{key:8}= {value!r:>20}".ljust(80) for key, value in cards.items())
-    end = content.index(b"END" + b" " * 77)
-    header = (content[:end] + text.encode() + b"END").ljust(2880)
-    with open(path, "wb") as file:
-        file.write(header + content[2880:])
-
-
-def make_fits_table(d, path):
-    fields = {"i": "i4", "h": "i2", "b": "u1", "e": "f4", "d": "f8", "k": "i8", "s": "S5", "l": "?", "v": ("f4", (3,))}
-    # A truth is the letter T or F.
-    names = [name for name in fields if d.chance(f"field {name}", .5)] or ["i"]
-    stored = draw_numbers(d, np.dtype([(name, *fields[name]) if isinstance(fields[name], tuple) else (name, fields[name])
-                                       for name in names]), (d.whole("rows", 1, 20),))
-    if "s" in names:
-        stored["s"] = np.char.encode(np.char.replace(np.char.decode(np.char.ljust(stored["s"], 1), "ascii", "ignore"), "\t", " "), "ascii")
-        stored["s"] = np.array([bytes(c for c in text if 32 <= c < 127).rstrip() for text in stored["s"]], "S5")
-    astropy.io.fits.HDUList([astropy.io.fits.PrimaryHDU(), astropy.io.fits.BinTableHDU(stored)]).writeto(path)
-    shown = np.zeros(stored.shape, [(name, "S1" if name == "l" else stored.dtype[name]) for name in names])
-    for name in names:
-        shown[name] = np.where(stored[name], b"T", b"F") if name == "l" else stored[name]
-    return {"": Array(shown)}
+    return {"": Array(stored[0] if kind == "images" and len(stored) == 1 else stored)}
 
 
 def make_nifti(d, path):
     version, order = d.pick("version", 1, 2), d.pick("order", "<", ">")
-    stored = draw_numbers(d, d.pick("type", *NUMBERS), draw_shape(d, 2, 5))
+    shape = draw_shape(d, 1, 7)
+    shape = shape if len(shape) < 6 else tuple(min(n, 2) for n in shape)
+    colours = d.pick("colours", 0, 0, 0, 0, 3, 4)
+    stored = draw_numbers(d, "u1" if colours else d.pick("type", *NUMBERS, "c8", "c16"), (*shape, colours) if colours else shape)
     array = Array(stored)
     affine = np.diag([*(float(d.whole(f"step {axis}", 1, 3)) for axis in range(3)), 1.0])
     if d.chance("moved", .4):
@@ -154,12 +110,17 @@ def make_nifti(d, path):
         affine[:3, :3] = affine[:3, :3] @ np.array([[0, 1, 0], [-1, 0, 0], [0, 0, 1]])
     kind, header = {1: (nibabel.Nifti1Image, nibabel.Nifti1Header), 2: (nibabel.Nifti2Image, nibabel.Nifti2Header)}[version]
     header = header(endianness=order)
-    header.set_data_dtype(stored.dtype.newbyteorder(order))
+    pixels = stored.dtype.newbyteorder(order)
+    if colours:
+        pixels = np.dtype([(name, "u1") for name in "RGBA"[:colours]])
+    header.set_data_dtype(pixels)
     if d.chance("intent", .3):
         header.set_intent(d.pick("intent code", "t test", "vector", "label"), (3,) if d.said["intent code"] == "t test" else ())
-    image = kind(stored.T, affine, header)
+    for number in range(d.whole("extensions", 0, 2)):
+        header.extensions.append(nibabel.nifti1.Nifti1Extension(d.pick(f"extension {number}", "comment", "afni"), b"x" * d.whole(f"bytes {number}", 1, 40)))
+    image = kind(np.ascontiguousarray(stored).view(pixels)[..., 0].T if colours else stored.T, affine, header)
     image.to_filename(path)
-    if d.chance("scaled", .3) and stored.dtype.kind in "iu":
+    if stored.dtype.kind in "iu" and not colours and d.chance("scaled", .3):
         factor, offset = d.pick("factor", 2.0, 0.5), d.pick("offset", 0.0, 10.0)
         with open(path, "r+b") as file:
             file.seek(112 if version == 1 else 176)
@@ -219,7 +180,9 @@ def make_geotiff(d, path):
     dtype = np.dtype(d.pick("type", *GEOTIFF_TYPES))
     rows, columns, bands = 5 * d.whole("rows", 1, 8), 5 * d.whole("columns", 1, 8), d.whole("bands", 1, 3)
     stored = draw_numbers(d, dtype, (bands, rows, columns))
-    compression = d.pick("compression", "NONE", "DEFLATE", "LZW", "PACKBITS", "ZSTD", "LZMA")
+    compression = d.pick("compression", "NONE", "DEFLATE", "LZW", "PACKBITS", "ZSTD", "LZMA", "LERC", "LERC_ZSTD", "LERC_DEFLATE", *["JPEG"] * (dtype == "u1"))
+    if dtype.kind == "c" or dtype.itemsize == 8 and dtype.kind != "f":
+        compression = compression.replace("LERC_", "").replace("LERC", "NONE")
     interleave = d.pick("interleave", "BAND", "PIXEL")
     options = [f"COMPRESS={compression}", f"INTERLEAVE={interleave}", f"ENDIANNESS={d.pick('order', 'LITTLE', 'BIG')}",
                f"BIGTIFF={d.pick('big', 'NO', 'YES')}"]
@@ -232,10 +195,14 @@ def make_geotiff(d, path):
         can_be_3 = dtype.kind == "f" and "ENDIANNESS=LITTLE" in options
         options.append(f"PREDICTOR={d.pick('predictor', 1, 2, *[3] * can_be_3)}")
     bits = 8 * dtype.itemsize
-    if dtype.kind == "u" and bits <= 32 and "PREDICTOR=2" not in options and d.chance("some bits", .3):
+    if dtype.kind == "u" and bits <= 32 and "PREDICTOR=2" not in options and compression[:4] not in ("LERC", "JPEG") and d.chance("some bits", .3):
         bits = d.whole("bits", bits // 2 + 1 if bits > 8 else 1, bits)
         stored = (stored & dtype.type((1 << bits) - 1)).astype(dtype)
         options.append(f"NBITS={bits}")
+    if d.chance("white is zero", .1) and bands == 1 and dtype.kind == "u":
+        options.append("PHOTOMETRIC=MINISWHITE")
+    is_sparse = d.chance("sparse", .2)
+    options += ["SPARSE_OK=TRUE"] * is_sparse
     file = gdal.GetDriverByName("GTiff").Create(path, columns, rows, bands, gdal_array.NumericTypeCodeToGDALTypeCode(dtype)
                                                 if dtype.str[1:] not in ("i8", "u8") else {"i8": gdal.GDT_Int64, "u8": gdal.GDT_UInt64}[dtype.str[1:]], options)
     if d.chance("on the earth", .5):
@@ -246,10 +213,29 @@ def make_geotiff(d, path):
         array.attributes["_FillValue"] = fill
         for band in range(bands):
             file.GetRasterBand(band + 1).SetNoDataValue(float(fill))
+    if bands == 1 and dtype.kind in "ui" and bits == 8 * dtype.itemsize and d.chance("scaled", .2):
+        array.attributes |= {"scale_factor": d.pick("factor", 2.0, 0.5), "add_offset": d.pick("offset", 10.0, -1.0)}
+        file.GetRasterBand(1).SetScale(array.attributes["scale_factor"])
+        file.GetRasterBand(1).SetOffset(array.attributes["add_offset"])
+    if bands == 1 and dtype.str[1:] in ("u1", "u2") and d.chance("palette", .2):
+        table = gdal.ColorTable()
+        for number in range(4):
+            table.SetColorEntry(number, (number * 60, 10, 255 - number, 255))
+        file.GetRasterBand(1).SetColorTable(table)
     for band in range(bands):
-        file.GetRasterBand(band + 1).WriteArray(stored[band])
+        if is_sparse and band == 0:
+            file.GetRasterBand(1).WriteArray(stored[0, :3, :3])
+        else:
+            file.GetRasterBand(band + 1).WriteArray(stored[band])
+    if d.chance("overviews", .2) and min(rows, columns) > 4:
+        file.FlushCache()
+        file.BuildOverviews("NEAREST", [2])
     file.FlushCache()
     del file
+    # GDAL reads JPEG with the same library, and loses some floats of big-endian files by LERC: swapped, they are NaN.
+    if is_sparse or compression == "JPEG" or (compression[:4] == "LERC" and dtype.kind == "f"):
+        stored = np.asarray(gdal.Open(path).ReadAsArray()).reshape(stored.shape)
+        array.stored = stored
     if bands == 1:
         array.stored = stored[0]
     elif interleave == "PIXEL":

@@ -14,7 +14,10 @@ GRIDS = {"regular_ll": "regular_ll_pl", "rotated_ll": "rotated_ll_pl", "regular_
 PACKINGS = {1: ("grid_simple", "grid_second_order"),
             2: ("grid_simple", "grid_complex", "grid_complex_spatial_differencing", "grid_ccsds", "grid_jpeg", "grid_ieee")}
 # Short names, and the types of levels that they are on.
-PARAMETERS = {"t": "isobaricInhPa", "u": "isobaricInhPa", "q": "isobaricInhPa", "2t": "heightAboveGround", "msl": "meanSea", "sp": "surface"}
+PARAMETERS = {"t": "isobaricInhPa", "u": "isobaricInhPa", "q": "isobaricInhPa", "2t": "heightAboveGround", "msl": "meanSea", "sp": "surface",
+              "v": "hybrid", "tp": "surface", "ssr": "surface"}
+# What is accumulated over an interval. Not maxima: for ecCodes 2.28 they have no name in edition 2, and are any range in edition 1.
+INTERVALS = {"tp": "accum", "ssr": "accum"}
 MISSING = 9999.0
 
 
@@ -42,13 +45,24 @@ def set_grid(d, message, edition):
         north, west = d.pick("north", 60.0, 2.0), d.pick("west", 0.0, 350.0, 10.5)
         is_up = d.chance("rows to the north", .3)
         first, last = (north - step * (rows - 1), north) if is_up else (north, north - step * (rows - 1))
+        east = (west + step * (columns - 1)) % 360
+        is_left = d.chance("to the west", .2)
+        west, east = (east, west) if is_left else (west, east)
         put(Ni=columns, Nj=rows, iDirectionIncrementInDegrees=step, jDirectionIncrementInDegrees=step, jScansPositively=int(is_up),
-            latitudeOfFirstGridPointInDegrees=first, latitudeOfLastGridPointInDegrees=last,
-            longitudeOfFirstGridPointInDegrees=west, longitudeOfLastGridPointInDegrees=(west + step * (columns - 1)) % 360)
+            latitudeOfFirstGridPointInDegrees=first, latitudeOfLastGridPointInDegrees=last, iScansNegatively=int(is_left),
+            longitudeOfFirstGridPointInDegrees=west, longitudeOfLastGridPointInDegrees=east)
+        put_order(d, message, edition)
         return rows, columns
     put(**({"Ni": columns, "Nj": rows} if grid == "mercator" else {"Nx": columns, "Ny": rows}))
     put(jScansPositively=int(not d.chance("rows to the south", .3)))
+    put_order(d, message, edition)
     return rows, columns
+
+
+def put_order(d, message, edition):
+    eccodes.codes_set(message, "jPointsAreConsecutive", int(d.chance("column after column", .3)))
+    if edition == 2:
+        eccodes.codes_set(message, "alternativeRowScanning", int(d.chance("every other line turned", .3)))
 
 
 def put_circles(message, half):
@@ -84,54 +98,107 @@ def draw_values(d, shape, step):
     return 250 + 20 * np.sin(points / 7 + r.normal()) + r.normal() * .1
 
 
+def sections(message):
+    """Of edition 2: {number: bytes} of sections 1 to 7."""
+    found, at = {}, 16
+    while message[at:at + 4] != b"7777":
+        size = int.from_bytes(message[at:at + 4], "big")
+        found[message[at + 4]] = message[at:at + size]
+        at += size
+    return found
+
+
+def joined(d, messages):
+    """Messages of one parameter as one, if their times are the same; with the grid again, or not."""
+    fields = [sections(message) for message in messages]
+    if len({field[1] for field in fields}) > 1 or len({field[3] for field in fields}) > 1:
+        return b"".join(messages)
+    first = 3 if d.chance("grid again", .3) else 4
+    body = b"".join(field.get(number, b"") for i, field in enumerate(fields) for number in range(first if i else 1, 8))
+    return messages[0][:8] + (16 + len(body) + 4).to_bytes(8, "big") + body + b"7777"
+
+
 def make_grib(d, path):
     """What ecCodes reads of the messages is what the arrays have."""
     edition = d.pick("edition", 2, 1)
     d.pick("grid", *GRIDS)
     packing = d.pick("packing", *PACKINGS[edition])
-    members, steps = d.whole("members", 1, 3), d.whole("steps", 1, 3)
+    members, steps, dates = d.whole("members", 1, 3), d.whole("steps", 1, 3), d.whole("dates", 1, 2)
     taken = set()
     with open(path, "wb") as file:
-        for name, part in d.parts("v", 1, 3).items():
+        for part in d.parts("v", 1, 3).values():
             parameter = part.pick("parameter", *PARAMETERS)
-            kind = PARAMETERS[parameter]
-            levels = {"isobaricInhPa": [1000, 850, 500][:part.whole("levels", 1, 3)], "heightAboveGround": [2]}.get(kind, [0])
+            levels = {"isobaricInhPa": [1000, 850, 500], "heightAboveGround": [2], "hybrid": [1, 2, 9]}.get(PARAMETERS[parameter], [0])
+            levels = levels[:part.whole("levels", 1, len(levels))]
             if parameter in taken:
                 continue
             taken.add(parameter)
-            for number, step, level in itertools.product(range(members), range(steps), levels):
-                is_first = (number, step, level) == (0, 0, levels[0])
-                if not is_first and part.random(f"left out {number} {step} {level}").random() < .1 * d.chance("some left out", .3):
+            messages = []
+            for place in itertools.product(range(members), range(dates), range(steps), levels):
+                is_left_out = part.random(f"left out {place}").random() < .1 * d.chance("some left out", .3)
+                if messages and is_left_out:
                     continue
-                message = sample(d, edition)
-                shape = set_grid(d, message, edition)
-                if members > 1 and edition == 2:
-                    eccodes.codes_set(message, "productDefinitionTemplateNumber", 1)
-                if members > 1:
-                    if edition == 1:
-                        eccodes.codes_set(message, "setLocalDefinition", 1)
-                        eccodes.codes_set(message, "localDefinitionNumber", 1)
-                        eccodes.codes_set(message, "numberOfForecastsInEnsemble", members)
-                    eccodes.codes_set(message, "perturbationNumber", number)
-                eccodes.codes_set(message, "shortName", parameter)
-                eccodes.codes_set(message, "typeOfLevel", kind)
-                eccodes.codes_set(message, "level", level)
-                eccodes.codes_set(message, "step", 6 * step)
-                values = draw_values(part, shape, (number, step, level)).ravel()
-                if d.chance("points are missing", .3):
-                    eccodes.codes_set(message, "bitmapPresent", 1)
-                    eccodes.codes_set(message, "missingValue", MISSING)
-                    values[part.random(f"missing {number} {step} {level}").random(values.size) < .3] = MISSING
-                eccodes.codes_set(message, "packingType", "grid_simple")
-                eccodes.codes_set(message, "bitsPerValue", d.pick("bits", 16, 8, 12, 24, 1))
-                eccodes.codes_set_values(message, values)
-                try:
-                    eccodes.codes_set(message, "packingType", packing)
-                except eccodes.CodesInternalError:
-                    pass  # These numbers cannot be packed so.
-                eccodes.codes_write(message, file)
-                eccodes.codes_release(message)
+                messages.append(make_message(d, part, parameter, edition, packing, members, place))
+            is_one = edition == 2 and part.chance("in one message", .2)
+            file.write(joined(part, messages) if is_one else b"".join(messages))
     return read_grib(path)
+
+
+def make_message(d, part, parameter, edition, packing, members, place):
+    number, date, step, level = place
+    message = sample(d, edition)
+    put = lambda key, value: eccodes.codes_set(message, key, value)
+    shape = set_grid(d, message, edition)
+    process = INTERVALS.get(parameter)
+    if edition == 2 and (members > 1 or process):
+        put("productDefinitionTemplateNumber", {(True, False): 1, (False, True): 8, (True, True): 11}[(members > 1, bool(process))])
+    if members > 1:
+        if edition == 1:
+            put("setLocalDefinition", 1)
+            put("localDefinitionNumber", 1)
+            put("numberOfForecastsInEnsemble", members)
+        put("perturbationNumber", number)
+    put("dataDate", 20240228 + date)
+    if process and edition == 2:
+        put("typeOfStatisticalProcessing", 1)
+    put("shortName", parameter)
+    put("typeOfLevel", PARAMETERS[parameter])
+    put("level", level)
+    if process:
+        put("stepType", process)
+        put("stepRange", f"{0 if part.chance('since the beginning', .5) else 6 * step}-{6 * step + 6}")
+    else:
+        put("step", 6 * step)
+    values = draw_values(part, shape, place).ravel()
+    if d.chance("points are missing", .3):
+        put("bitmapPresent", 1)
+        put("missingValue", MISSING)
+        values[part.random(f"missing {place}").random(values.size) < .3] = MISSING
+    put("packingType", "grid_simple")
+    put("bitsPerValue", d.pick("bits", 16, 8, 12, 24, 1))
+    eccodes.codes_set_values(message, values)
+    try:
+        put("packingType", packing)
+    except eccodes.CodesInternalError:
+        pass  # These numbers cannot be packed so.
+    made = eccodes.codes_get_message(message)
+    eccodes.codes_release(message)
+    return made
+
+
+def turned(get, values):
+    """By flag 4 of table 3.4, which ecCodes 2.28 leaves to the reader in edition 2 (the places of the points are not turned)."""
+    if get("edition") == 1 or not get("alternativeRowScanning"):
+        return values
+    values = values.reshape((get("Ni"), get("Nj")) if get("jPointsAreConsecutive") else (get("Nj"), get("Ni"))).copy()
+    values[1::2] = values[1::2, ::-1]
+    return values.ravel()
+
+
+def in_rows(get, points):
+    if get("gridType") == "reduced_gg":
+        return points
+    return points.reshape(get("Ni"), get("Nj")).T if get("jPointsAreConsecutive") else points.reshape(get("Nj"), get("Ni"))
 
 
 def read_grib(path):
@@ -143,26 +210,27 @@ def read_grib(path):
         values = eccodes.codes_get_values(message)
         values = np.where(values == MISSING, np.nan, values) if get("bitmapPresent") else values
         if get("gridType") != "reduced_gg":
-            values = values.reshape(get("Nj"), get("Ni"))
-        place = (get("perturbationNumber") if eccodes.codes_is_defined(message, "perturbationNumber") else 0, get("step"), get("level"))
+            values = in_rows(get, turned(get, values))
+        place = (get("perturbationNumber") if eccodes.codes_is_defined(message, "perturbationNumber") else 0, get("dataDate"), get("endStep"), get("level"))
         fields.setdefault(name, {})[place] = values
         # ecCodes 2.28 takes the rows of a map from the south on, whatever the message says.
-        is_map = get("gridType") in ("polar_stereographic", "lambert", "mercator") and not get("jScansPositively")
+        is_map = get("gridType") in ("polar_stereographic", "lambert", "mercator") and not (get("jScansPositively") and not get("jPointsAreConsecutive"))
         for axis in ("latitude", "longitude") if not is_map else ():
             try:
-                places[name.rpartition("/")[0] + "/" + axis] = eccodes.codes_get_array(message, axis + "s").reshape(values.shape)
+                places[name.rpartition("/")[0] + "/" + axis] = in_rows(get, eccodes.codes_get_array(message, axis + "s"))
             except eccodes.CodesInternalError:
                 pass  # ecCodes cannot compute them.
     arrays = {}
     for name, messages in fields.items():
-        sides = [sorted({place[axis] for place in messages}) for axis in range(3)]
+        sides = [sorted({place[axis] for place in messages}) for axis in range(4)]
         if name.startswith("isobaric"):
-            sides[2].reverse()  # from the ground up
+            sides[3].reverse()  # from the ground up
         grid = next(iter(messages.values())).shape
         stored = np.full((*map(len, sides), *grid), np.nan)
         for place, values in messages.items():
             stored[tuple(side.index(at) for side, at in zip(sides, place))] = values
-        arrays[name] = Array(stored.reshape(*(len(side) for side in sides if len(side) > 1), *grid), is_computed=True)
+        dims = [dim for dim, side in zip(("number", "time", "step", "level"), sides) if len(side) > 1]
+        arrays[name] = Array(stored.reshape(*(len(side) for side in sides if len(side) > 1), *grid), dims, is_computed=True)
     for name, degrees in places.items():
         if name.endswith("longitude"):
             # A pole has any longitude.

@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Files of netCDF-C and libhdf5."""
+"""Files of libhdf5."""
 import os
 
 import h5py
-import netCDF4
 import numpy as np
 
-from arrays import NUMBERS, Array, draw_array, draw_arrays, draw_chunks, draw_numbers, draw_path, draw_shape
+from arrays import Array, draw_array, draw_chunks, draw_numbers, draw_path, draw_shape
 
 STRUCT = np.dtype([("a", "<i4"), ("b", "<f8"), ("s", "S3"), ("k", "<i2", (2,))])
 COLOURS = {"RED": 0, "GREEN": 1, "BLUE": 5}
-
-
-def groups_of(file, path):
-    for name in path.split("/")[:-1]:
-        file = file.groups.get(name) or file.createGroup(name)
-    return file
 
 
 def enumeration(d, array, base):
@@ -23,43 +16,6 @@ def enumeration(d, array, base):
     array.names = {number: name for name, number in COLOURS.items()}
     array.stored = np.array(list(COLOURS.values()), base)[d.random("colours").integers(0, 3, array.stored.shape)]
     array.attributes.clear()
-
-
-def make_netcdf(form, types=NUMBERS):
-    is_4 = form == "NETCDF4"
-
-    def make(d, path):
-        arrays, draws = draw_arrays(d, names=True, groups=("", "g", "g/h") if is_4 else ("",), types=types)
-        with netCDF4.Dataset(path, "w", format=form) as file:
-            for dim in ("t", "y", "x"):
-                size = next((array.stored.shape[array.dims.index(dim)] for array in arrays.values() if dim in array.dims), None)
-                can_grow = dim == "t" or is_4
-                if size is not None:
-                    file.createDimension(dim, None if can_grow and d.chance(f"{dim} grows", .5 if dim == "t" else .2) else size)
-            for name, array in arrays.items():
-                make_netcdf_variable(draws[name], groups_of(file, name), name.split("/")[-1], array, is_4)
-        return arrays
-
-    def make_netcdf_variable(d, group, name, array, is_4):
-        attributes, more, dtype = dict(array.attributes), {}, array.stored.dtype
-        if is_4 and d.chance("enumeration", .1) and "v" in name:
-            enumeration(d, array, "u1")
-            dtype, attributes = group.createEnumType(np.uint8, f"colour of {name}".replace(" ", "_"), COLOURS), {}
-        elif is_4 and "v" in name and d.chance("texts", .1):
-            array.stored, array.attributes, dtype, attributes = draw_numbers(d, "O", array.stored.shape), {}, str, {}
-        if is_4 and array.dims and dtype is not str:
-            more = {"zlib": d.chance("zlib", .4), "shuffle": d.chance("shuffle", .5), "fletcher32": d.chance("fletcher32", .3),
-                    "endian": d.pick("endian", "native", "little", "big") if not array.names else "native"}
-            if d.chance("own chunks", .5):
-                more["chunksizes"] = draw_chunks(d, array.stored.shape)
-        variable = group.createVariable(name, dtype, array.dims, fill_value=attributes.pop("_FillValue", None), **more)
-        variable.set_auto_maskandscale(False)
-        variable.setncatts(attributes)
-        if dtype is str and not array.dims:
-            variable[0] = array.stored.item()
-        else:
-            variable[...] = array.stored
-    return make
 
 
 # What a data set may be, besides numbers.
@@ -134,7 +90,7 @@ def make_hdf5_array(d, file, name, kind, path):
         stored = h5py.h5t.py_create(array.stored.dtype).copy()
         stored.set_precision(bits)
         stored.set_offset(d.whole("offset", 0, most - bits))
-        array.stored = (array.stored >> (most - bits)).astype(array.stored.dtype)
+        array.stored = (array.stored >> array.stored.dtype.type(most - bits)).astype(array.stored.dtype)
         properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         if shape and d.chance("nbit", .6):
             properties.set_chunk(draw_chunks(d, shape))

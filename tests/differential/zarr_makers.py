@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Stores of Zarr v2, Zarr v3 and N5. zarr-python 2 writes the first; the others are written by the letter of their
 specifications, because no Debian package writes all that they have."""
+import base64
 import bz2
 import gzip
 import itertools
@@ -14,8 +15,7 @@ import numcodecs
 import numpy as np
 import zarr2 as zarr
 
-from crc32c import crc32c
-from arrays import FLOATS, INTEGERS, NUMBERS, draw_array, draw_arrays, draw_chunks, draw_path, draw_shape
+from arrays import NUMBERS, TEXTS, draw_array, draw_arrays, draw_chunks, draw_numbers, draw_path, draw_shape
 
 GROUPS = ("", "g", "g/h")
 COMPRESSORS = {
@@ -31,30 +31,109 @@ def plain(value):
     return value if isinstance(value, str) else np.asarray(value).tolist()
 
 
+# Of objects: how they are stored.
+OBJECTS = {"texts": numcodecs.VLenUTF8, "bytes": numcodecs.VLenBytes, "labels": lambda: numcodecs.Categorize(TEXTS, object),
+           "documents": numcodecs.JSON, "lists": lambda: numcodecs.VLenArray("<i4")}
+ZARR2_TYPES = (*NUMBERS, "?", "f2", "c8", "c16", "S5", "U4", "V3", "M8[h]", "m8[10us]", "struct", "arrays", "O")
+
+
 def filters_of(d, dtype):
-    kind = d.pick("filter", "none", "none", "delta", "shuffle", "crc32", "fletcher32")
+    """Filters, and whether they lose something."""
+    kind = d.pick("filter", "none", "none", "delta", "shuffle", "crc32", "adler32", "fletcher32", "astype", "packbits", "base64", "loss")
     if kind == "delta" and dtype.kind in "iu":
-        return [numcodecs.Delta(dtype)]
+        return [numcodecs.Delta(dtype)], False
     if kind == "shuffle" and dtype.itemsize > 1:
-        return [numcodecs.Shuffle(dtype.itemsize)]
+        return [numcodecs.Shuffle(dtype.itemsize)], False
     if kind == "fletcher32" and hasattr(numcodecs, "Fletcher32"):
-        return [numcodecs.Fletcher32()]
-    return [numcodecs.CRC32()] if kind == "crc32" else None
+        return [numcodecs.Fletcher32()], False
+    if kind == "astype" and dtype.kind in "iu":
+        return [numcodecs.AsType(d.pick("stored as", "<i8", ">f8", "<u8"), dtype)], True
+    if kind == "packbits" and dtype.kind == "b":
+        return [numcodecs.PackBits()], False
+    if kind == "loss" and dtype.kind == "f" and dtype.itemsize >= 4:
+        how = d.pick("loss", "bitround", "quantize", "fixed")
+        if how == "bitround" and dtype.isnative:
+            return [numcodecs.BitRound(d.whole("bits", 1, 20))], True
+        if how != "fixed":
+            return [numcodecs.Quantize(d.whole("digits", 0, 3), dtype)], True
+        return [numcodecs.FixedScaleOffset(d.pick("offset", 0, 100), d.pick("scale", 10, 0.5), dtype, d.pick("scaled type", "<i2", "<i4", "<f8", "u1"))], True
+    plain_ones = {"crc32": numcodecs.CRC32, "adler32": numcodecs.Adler32, "base64": numcodecs.Base64}
+    return ([plain_ones[kind]()], False) if kind in plain_ones else (None, False)
+
+
+def draw_objects(d, array):
+    """How objects are stored; not all of them are text."""
+    stored = array.stored
+    kind = d.pick("objects", *(kind for kind in OBJECTS if stored.shape or kind != "documents"))
+    r = d.random("objects")
+    for index in np.ndindex(*stored.shape):
+        if kind == "bytes":  # of no charset: shown as Latin-1
+            stored[index] = bytes(r.integers(0, 256, int(r.integers(0, 5)), "u1"))
+        elif kind == "lists":
+            stored[index] = r.integers(-9, 99, int(r.integers(0, 4))).astype("i4")
+        elif kind == "documents":
+            stored[index] = [{"a": [1, None]}, "text", 2.5, True, None][int(r.integers(0, 5))]
+    return kind, OBJECTS[kind]()
+
+
+def draw_fill2(d, array, kind, is_coordinate):
+    """The fill value of an array that has none by its attributes; a part of it may be nothing else."""
+    stored = array.stored
+    # A coordinate lacks nothing, and times do not take every number.
+    is_kept = stored.dtype.kind == "O" or array.is_time() or is_coordinate
+    if is_kept or not d.chance("fill is any", .3):
+        # zarr-python 2 puts it into texts that are not stored.
+        return "" if stored.dtype.kind == "O" and kind in ("texts", "labels") else None
+    fill = draw_numbers(d.part("fill of the store"), stored.dtype, ())[()]
+    if stored.dtype.kind in "iuf" and stored.dtype != np.float16:
+        # By the convention of xarray it is the missing value of numbers.
+        array.attributes.pop("missing_value", None)
+        array.attributes["_FillValue"] = fill
+    if stored.shape and d.chance("a part is fill", .5):
+        stored[tuple(slice(0, -(-n // 2)) for n in stored.shape)] = fill
+    return fill
+
+
+def put_fill(d, path, array, fill):
+    """A struct or bytes as the fill value, which zarr-python 2 cannot compare; some chunks of nothing else go."""
+    with open(os.path.join(path, ".zarray"), encoding="utf-8") as file:
+        metadata = json.load(file)
+    metadata["fill_value"] = base64.b64encode(np.asarray(fill).tobytes()).decode()
+    with open(os.path.join(path, ".zarray"), "w", encoding="utf-8") as file:
+        json.dump(metadata, file)
+    for index, chunk in cut(array[...], array.chunks, fill):
+        if is_all(chunk, fill) and d.random(f"absent {index}").random() < .8:
+            os.unlink(os.path.join(path, metadata["dimension_separator"].join(map(str, index)) or "0"))
 
 
 def make_zarr2(d, path):
-    types = (*NUMBERS, "?", "f2", "c8", "c16", "S5", "U4", "V3")
-    arrays, draws = draw_arrays(d, names=True, groups=GROUPS, types=types)
+    arrays, draws = draw_arrays(d, names=True, groups=GROUPS, types=ZARR2_TYPES)
     group = zarr.open_group(path, mode="w")
     for name, array in arrays.items():
-        part, attributes = draws[name], dict(array.attributes)
-        dtype = array.stored.dtype.newbyteorder(part.pick("order", "<", ">"))
-        fill = attributes.pop("_FillValue", None)
+        part, kind, codec, loses = draws[name], "", None, False
+        if array.stored.dtype.kind == "O":
+            kind, codec = draw_objects(part, array)
+            array.is_json = kind == "documents"
+        fill = array.attributes.get("_FillValue")
+        fill = draw_fill2(part, array, kind, name in ("x", "y")) if fill is None else fill
+        attributes = {key: value for key, value in array.attributes.items() if key != "_FillValue"}
+        dtype = array.stored.dtype
+        if dtype.names is None and dtype.kind != "O":
+            dtype = dtype.newbyteorder(part.pick("order", "<", ">"))
+        filters, loses = filters_of(part, dtype) if kind == "" else (None, False)
         created = group.create_dataset(
-            name, shape=array.stored.shape, dtype=dtype, chunks=draw_chunks(part, array.stored.shape) or None, fill_value=fill,
-            compressor=COMPRESSORS[part.pick("compressor", *COMPRESSORS)](), filters=filters_of(part, dtype),
-            order=part.pick("memory", "C", "F"), dimension_separator=part.pick("separator", ".", "/"))
+            name, shape=array.stored.shape, dtype=dtype, chunks=draw_chunks(part, array.stored.shape) or None,
+            fill_value=None if isinstance(fill, np.void) else fill,
+            compressor=COMPRESSORS[part.pick("compressor", *COMPRESSORS)](), filters=filters, object_codec=codec,
+            order=part.pick("memory", "C", "F"), dimension_separator=part.pick("separator", ".", "/"),
+            write_empty_chunks=part.chance("empty chunks", .5))
         created[...] = array.stored
+        if isinstance(fill, np.void):
+            put_fill(part, os.path.join(path, name), created, fill)
+        if loses:
+            array.stored = np.asarray(created[...]).astype(dtype.newbyteorder("="))
+        if kind == "bytes":
+            array.stored = np.vectorize(lambda item: item.decode("latin-1"), otypes="O")(array.stored)
         created.attrs.update({key: plain(value) for key, value in attributes.items()})
         created.attrs["_ARRAY_DIMENSIONS"] = array.dims
     if d.chance("consolidated", .3):
@@ -78,10 +157,6 @@ def zipped(make):
     return make_archive
 
 
-ZARR3_TYPES = {"b1": "bool", "i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "int32", "u4": "uint32", "i8": "int64",
-               "u8": "uint64", "f2": "float16", "f4": "float32", "f8": "float64", "c8": "complex64", "c16": "complex128"}
-
-
 def cut(stored, shape, fill):
     """(index, chunk) of a regular grid; those at the edge are filled up."""
     for index in itertools.product(*(range(-(-n // size)) for n, size in zip(stored.shape, shape))):
@@ -92,115 +167,9 @@ def cut(stored, shape, fill):
 
 
 def is_all(chunk, fill):
+    if chunk.dtype.kind == "O":
+        return all(item == fill for item in chunk.ravel())
     return chunk.tobytes() == np.full(chunk.shape, fill, chunk.dtype).tobytes()
-
-
-class Zarr3Chain:
-    """Codecs of Zarr v3 for chunks of one type and shape, and what they make of a chunk."""
-
-    def __init__(self, d, shape, dtype, fill, depth=0):
-        self.fill, self.absent = fill, d.random("absent")
-        self.order = [int(axis) for axis in d.random("order").permutation(len(shape))] if shape and d.chance("transposed", .3) else None
-        shape = [shape[axis] for axis in self.order or range(len(shape))]
-        self.inner = None
-        if shape and depth < 2 and d.chance("sharded", .4 if depth == 0 else .2):
-            self.inner = [[n for n in range(1, side + 1) if side % n == 0][d.whole(f"inner {axis}", 0, 9) % sum(
-                side % n == 0 for n in range(1, side + 1))] for axis, side in enumerate(shape)]
-            self.location = d.pick("index", "end", "start")
-            self.index_endian = d.pick("index order", "little", "big")
-            self.is_index_checked = d.chance("index checked", .7)
-            self.chain = Zarr3Chain(d.part("chain"), self.inner, dtype, fill, depth + 1)
-            return
-        self.endian = d.pick("order of bytes", "little", "big")
-        self.item = dtype.itemsize
-        self.compressor = d.pick("compressor", "none", "gzip", "zstd", "blosc")
-        self.has_checksum = d.chance("checked", .3)
-
-    def metadata(self):
-        codecs = [{"name": "transpose", "configuration": {"order": self.order}}] if self.order else []
-        if self.inner:
-            index_codecs = [{"name": "bytes", "configuration": {"endian": self.index_endian}}]
-            return codecs + [{"name": "sharding_indexed", "configuration": {
-                "chunk_shape": self.inner, "codecs": self.chain.metadata(), "index_location": self.location,
-                "index_codecs": index_codecs + [{"name": "crc32c"}] * self.is_index_checked}}]
-        codecs.append({"name": "bytes"} if self.item == 1 else {"name": "bytes", "configuration": {"endian": self.endian}})
-        if self.compressor == "gzip":
-            codecs.append({"name": "gzip", "configuration": {"level": 1}})
-        if self.compressor == "zstd":
-            codecs.append({"name": "zstd", "configuration": {"level": 1, "checksum": False}})
-        if self.compressor == "blosc":
-            codecs.append({"name": "blosc", "configuration": {"cname": "lz4", "clevel": 3, "shuffle": "shuffle",
-                                                              "typesize": self.item, "blocksize": 0}})
-        return codecs + ([{"name": "crc32c"}] if self.has_checksum else [])
-
-    def encode(self, chunk):
-        chunk = chunk.transpose(self.order) if self.order else chunk
-        if self.inner:
-            return self.shard(chunk)
-        encoded = np.ascontiguousarray(chunk, chunk.dtype.newbyteorder("<" if self.endian == "little" else ">")).tobytes()
-        if self.compressor != "none":
-            codec = {"gzip": numcodecs.GZip(1), "zstd": numcodecs.Zstd(1), "blosc": numcodecs.Blosc("lz4", 3, 1)}
-            # Blosc goes by the size of the elements that it gets.
-            given = np.frombuffer(encoded, f"V{self.item}") if self.compressor == "blosc" else encoded
-            encoded = bytes(codec[self.compressor].encode(given))
-        return encoded + (crc32c(encoded) if self.has_checksum else b"")
-
-    def shard(self, chunk):
-        """Chunks of nothing but the fill value may be absent."""
-        data, parts = b"", list(cut(chunk, self.inner, self.fill))
-        index = np.full((len(parts), 2), 2**64 - 1, "<u8" if self.index_endian == "little" else ">u8")
-        begin = index.nbytes + 4 * self.is_index_checked if self.location == "start" else 0
-        for number in self.absent.permutation(len(parts)):
-            part = parts[number][1]
-            if is_all(part, self.fill) and self.absent.random() < .8:
-                continue
-            encoded = self.chain.encode(part)
-            index[number] = begin + len(data), len(encoded)
-            data += encoded
-        table = index.tobytes() + (crc32c(index.tobytes()) if self.is_index_checked else b"")
-        return data + table if self.location == "end" else table + data
-
-
-def fill_words(fill):
-    if isinstance(fill, complex):
-        return [fill_words(fill.real), fill_words(fill.imag)]
-    return "NaN" if fill != fill else fill
-
-
-def make_zarr3_array(d, path, array):
-    stored, attributes = array.stored, array.attributes
-    fill = attributes.get("_FillValue", stored.dtype.type(0))
-    chunks = tuple(d.whole(f"chunk {axis}", 1, n + 2) for axis, n in enumerate(stored.shape))
-    chain = Zarr3Chain(d.part("chain"), chunks, stored.dtype, fill)
-    separator, is_v2 = d.pick("separator", "/", "."), d.chance("keys of v2", .2)
-    metadata = {"zarr_format": 3, "node_type": "array", "shape": stored.shape, "data_type": ZARR3_TYPES[stored.dtype.str[1:]],
-                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}},
-                "chunk_key_encoding": {"name": "v2" if is_v2 else "default", "configuration": {"separator": separator}},
-                "fill_value": fill_words(np.asarray(fill).tolist()), "codecs": chain.metadata(),
-                "attributes": {key: plain(value) for key, value in attributes.items()}}
-    if array.dims:
-        metadata["dimension_names"] = array.dims
-    os.makedirs(path)
-    with open(os.path.join(path, "zarr.json"), "w") as file:
-        json.dump(metadata, file)
-    absent = d.random("absent chunks")
-    for index, chunk in cut(stored, chunks, fill):
-        if is_all(chunk, fill) and absent.random() < .8:
-            continue
-        key = os.path.join(path, separator.join([*([] if is_v2 else ["c"]), *map(str, index)]) or "0")
-        os.makedirs(os.path.dirname(key), exist_ok=True)
-        with open(key, "wb") as file:
-            file.write(chain.encode(chunk))
-
-
-def make_zarr3(d, path):
-    arrays, draws = draw_arrays(d, names=True, groups=GROUPS, types=(*NUMBERS, "?", "f2", "c8", "c16"))
-    for name, array in arrays.items():
-        make_zarr3_array(draws[name], os.path.join(path, name), array)
-    for group in {"", *(part for name in arrays for part in itertools.accumulate(name.split("/")[:-1], os.path.join))}:
-        with open(os.path.join(path, group, "zarr.json"), "w") as file:
-            json.dump({"zarr_format": 3, "node_type": "group", "attributes": {}}, file)
-    return arrays
 
 
 N5_TYPES = {"i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "int32", "u4": "uint32", "i8": "int64",
@@ -216,33 +185,44 @@ N5_COMPRESSIONS = {
 
 
 def make_n5(d, path):
-    """Dimensions, and the extents of blocks, are named from the fastest one on; those at the edge are cut off."""
+    """Dimensions, and the extents of blocks, are named from the fastest one on; those at the edge are cut off, and others may be smaller
+    than the rest: zeros follow."""
     arrays = {}
-    os.makedirs(path)
-    with open(os.path.join(path, "attributes.json"), "w") as file:
-        json.dump({"n5": "2.5.0"}, file)
     for key, part in d.parts("v", 1, 3).items():
         name = draw_path(part, key[1:], True, GROUPS)
-        array = draw_array(part, [], draw_shape(part, 1))
-        array.attributes.clear()
-        stored, chunks = array.stored, draw_chunks(part, array.stored.shape)
-        compression, encode = N5_COMPRESSIONS[part.pick("compression", *N5_COMPRESSIONS)]
-        has_length, is_cut = part.chance("length in the header", .3), part.chance("cut at the edge", .7)
-        folder = os.path.join(path, name)
-        os.makedirs(folder)
-        with open(os.path.join(folder, "attributes.json"), "w") as file:
-            json.dump({"dimensions": stored.shape[::-1], "blockSize": chunks[::-1], "dataType": N5_TYPES[stored.dtype.str[1:]],
-                       "compression": compression, "note": "x"}, file)
-        for index, block in cut(stored, chunks, 0):
-            if is_cut:
-                block = stored[tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, chunks))]
-            if is_all(block, 0) and part.random(f"absent {index}").random() < .8:
-                continue
-            header = struct.pack(f">HH{block.ndim}I", has_length, block.ndim, *block.shape[::-1])
-            header += struct.pack(">I", block.size) if has_length else b""
-            place = os.path.join(folder, *map(str, index[::-1]))
-            os.makedirs(os.path.dirname(place), exist_ok=True)
-            with open(place, "wb") as file:
-                file.write(header + encode(np.ascontiguousarray(block, block.dtype.newbyteorder(">")).tobytes()))
-        arrays[name] = array
+        arrays[name] = array = draw_array(part, [], draw_shape(part, 1, 4))
+        make_n5_dataset(part, os.path.join(path, name), array)
+    for group in {"", *(part for name in arrays for part in itertools.accumulate(name.split("/")[:-1], os.path.join))}:
+        if not group or d.chance(f"attributes of {group}".replace("/", " "), .5):
+            with open(os.path.join(path, group, "attributes.json"), "w") as file:
+                json.dump({"title": "x"} | ({} if group else {"n5": "2.5.0"}), file)
     return arrays
+
+
+def make_n5_dataset(d, folder, array):
+    stored, chunks = array.stored, draw_chunks(d, array.stored.shape)
+    compression, encode = N5_COMPRESSIONS[d.pick("compression", *N5_COMPRESSIONS)]
+    has_length, is_cut, are_small = d.chance("length in the header", .3), d.chance("cut at the edge", .7), d.chance("small blocks", .2)
+    os.makedirs(folder)
+    with open(os.path.join(folder, "attributes.json"), "w") as file:
+        json.dump({"dimensions": stored.shape[::-1], "blockSize": chunks[::-1], "dataType": N5_TYPES[stored.dtype.str[1:]],
+                   "compression": compression} | {key: plain(value) for key, value in array.attributes.items()}, file)
+    for index, block in cut(stored.copy(), chunks, 0):
+        box = tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, chunks))
+        if is_cut:
+            block = stored[box].copy()
+        if are_small:
+            sizes = [int(d.random(f"small {index} {axis}").integers(1, n + 1)) for axis, n in enumerate(block.shape)]
+            corner = tuple(slice(0, n) for n in sizes)
+            whole = np.zeros_like(block)
+            whole[corner] = block[corner]
+            stored[box] = whole[tuple(slice(0, n) for n in stored[box].shape)]
+            block = block[corner]
+        if is_all(block, 0) and d.random(f"absent {index}").random() < .8:
+            continue
+        header = struct.pack(f">HH{block.ndim}I", has_length, block.ndim, *block.shape[::-1])
+        header += struct.pack(">I", block.size) if has_length else b""
+        place = os.path.join(folder, *map(str, index[::-1]))
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, "wb") as file:
+            file.write(header + encode(np.ascontiguousarray(block, block.dtype.newbyteorder(">")).tobytes()))

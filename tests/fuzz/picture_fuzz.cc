@@ -47,6 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   rule.kind = static_cast<PictureKind>(data[0] % 6);
   rule.colours = static_cast<PictureRule::Colours>(data[2] % 3);
   rule.has_masks = (data[2] & 4) != 0;
+  rule.swaps_bytes = (data[2] & 64) != 0;
   const auto layout = static_cast<PictureLayout>(data[2] >> 3 & 3);
   const auto bytes = std::as_bytes(std::span(data, size)).subspan(kChoiceBytes);
   ndlfs::backends::ConstByteSpan picture = bytes;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/codec/byte_swap.h"
 #include "backends/codec/picture/decoders.h"
 
 namespace ndlfs::backends {
@@ -150,7 +151,10 @@ model::Result<void> DecodeLerc(const PictureRule& rule, ConstByteSpan picture,
     }
   }
   if (info.bands > 1) whole = Interleaved(whole.span(), info.bands, form.type.size());
-  std::memcpy(out.data(), whole.data(), out.size());
+  const size_t size = form.type.size();
+  const model::SwapRun sample{.offset = 0, .width = size, .count = 1};
+  SwapElements({&sample, rule.swaps_bytes && size > 1 ? size_t{1} : size_t{0}}, size,
+               whole.span().first(out.size()), out);
   return {};
 }
 

@@ -35,6 +35,9 @@ struct PictureRule {
   // For LERC: the bands of a picture become samples of its pixels. If false, pictures with more
   // than one band are refused.
   bool has_bands = true;
+  // For LERC: the numbers in the picture have their bytes in the other order. libtiff writes
+  // such into files of TIFF that are big-endian.
+  bool swaps_bytes = false;
   // Of JPEG XL: pixels lie as they are stored. Otherwise they are turned as the picture says.
   bool keeps_orientation = true;
   // Of JPEG XL: which samples pixels have in addition to their colours.

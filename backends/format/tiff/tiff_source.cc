@@ -236,7 +236,8 @@ class TiffSource final : public ArraySource {
 };
 
 // How strips or tiles that are pictures are decoded; nullopt for other compressions.
-std::optional<PictureRule> PictureRuleOf(const ImageForm& form) {
+std::optional<PictureRule> PictureRuleOf(const ImageForm& form,
+                                         model::ByteOrder order = model::ByteOrder::kLittle) {
   switch (form.compression) {
     case kJpeg:
       return PictureRule{.kind = PictureKind::kJpeg,
@@ -249,7 +250,9 @@ std::optional<PictureRule> PictureRuleOf(const ImageForm& form) {
     case kJpeg2000:
       return PictureRule{.kind = PictureKind::kJpeg2000};
     case kLerc:
-      return PictureRule{.kind = PictureKind::kLerc, .has_masks = true};
+      return PictureRule{.kind = PictureKind::kLerc,
+                         .has_masks = true,
+                         .swaps_bytes = order == model::ByteOrder::kBig};
     case kWebp:
       return PictureRule{.kind = PictureKind::kWebp};
     case kJpegXl:
@@ -349,7 +352,7 @@ Result<CodecChain> ChainOf(const ImageForm& form, const TiffFile& file, const Da
   if (form.reverses_bits && form.compression != kJpeg) {
     bytes_to_bytes.push_back(MakeReverseBits());
   }
-  if (const auto rule = PictureRuleOf(form)) {
+  if (const auto rule = PictureRuleOf(form, file.order)) {
     const auto layout = form.is_interleaved() ? PictureLayout::kPixels : PictureLayout::kRows;
     NDLFS_TRY(auto picture, MakePictureCodec(*rule, layout, form.chunk_length));
     return CodecChain::Make({type, chunk}, {}, std::move(picture), std::move(bytes_to_bytes));

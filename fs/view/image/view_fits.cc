@@ -208,6 +208,8 @@ Segment MakeHeader(Fits fits) {
     NDLFS_TRY(const AllSteps steps, ReadAllSteps(fits.geometry));
     std::string text = Render(fits, steps, NumberText::Exact());
     if (text.size() > size) return model::Internal("a header of {} bytes", text.size());
+    // Data begin with the block after END. So blank cards before it fill whole blocks.
+    text.insert(text.size() - kCard, size - WholeBlocks(text.size()), ' ');
     text.resize(size, ' ');
     return text;
   });

@@ -172,13 +172,13 @@ CsvCellPtr MakeDateCell(const Datatype& type) {
   return MakeNamedCell(Number::kInt64, {}, MissingNaT());
 }
 
-CsvCellPtr MakeEnumCell(const Datatype& type) {
+CsvCellPtr MakeEnumCell(const Datatype& type, const Packing& packing) {
   const auto number = NumberOfType(type.base());
   std::map<model::WideInt, std::string> names;
   for (const Datatype::Constant& constant : type.constants()) {
     names.emplace(constant.value, constant.name);
   }
-  return number ? MakeNamedCell(*number, names, {}) : nullptr;
+  return number ? MakeNamedCell(*number, names, packing) : nullptr;
 }
 
 // The values of an array of numbers; null where they are written as any element of their type.
@@ -214,7 +214,7 @@ CsvCellPtr MakeCsvCell(const Datatype& type, CsvForm form) {
     case Kind::kCompound:
       return nullptr;
     case Kind::kEnum:
-      if (are_values) return MakeEnumCell(type);
+      if (are_values) return MakeEnumCell(type, {});
       break;
     case Kind::kInteger:
       if (are_values && type.time()) return MakeDateCell(type);
@@ -236,6 +236,11 @@ std::optional<CsvColumn> MakeCsvColumn(const ArrayInput& array, CsvForm form) {
       CsvCellPtr cell = MakeCsvCell(values->dtype, form);
       if (cell) return CsvColumn{values->elements, values->dtype, std::move(cell)};
     }
+  }
+  if (form == CsvForm::kValues && kind == Kind::kEnum && array.elements) {
+    const auto packing = backends::ReadPacking(*array.node);
+    CsvCellPtr cell = MakeEnumCell(array.dtype, packing.value_or(Packing{}));
+    if (cell) return CsvColumn{array.elements, array.dtype, std::move(cell)};
   }
   const bool is_there = array.elements || (kind == Kind::kString && array.reader);
   CsvCellPtr cell = is_there ? MakeCsvCell(array.dtype, form) : nullptr;

@@ -172,6 +172,20 @@ TEST_F(FitsTest, RegularCoordinatesAreAxes) {
                           "CRVAL1  =                  10.", "CDELT1  =                  0.5"));
 }
 
+// There is room for the coordinates of all dimensions, in a second block. Those that are not
+// regular need none of it.
+TEST_F(FitsTest, ElementsFollowTheBlockOfEnd) {
+  const std::vector<std::string> names = {"a", "b", "c", "d", "e", "f"};
+  for (const std::string& name : names) {
+    AddCoordinate(name, {1, 2, 4}, {TextAttribute("units", "m")});
+  }
+  AddArray(Datatype::Integer(1, false), {3, 3, 3, 3, 3, 3}, names);
+  EXPECT_THAT(Cards(), Not(::testing::Contains(HasSubstr("CRVAL"))));
+  std::string expected = elements_;
+  expected.resize(kBlock, '\0');
+  EXPECT_EQ(data_, expected);
+}
+
 // Readers take a number without units for one of the SI.
 TEST_F(FitsTest, UnitsOfCoordinatesAreThoseOfTheStandard) {
   for (const std::string units : {"km/s", "MHz", "Angstrom", "W m-2", "mag", "um"}) {

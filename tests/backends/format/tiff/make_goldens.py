@@ -104,6 +104,7 @@ with tempfile.TemporaryDirectory() as folder:
     of_gdal("LercDeflate", "uint16", 3, "COMPRESS=LERC_DEFLATE", "BLOCKYSIZE=7")
     of_gdal("LercZstd", "float64", 2, *TILED, "COMPRESS=LERC_ZSTD", is_planar=True)
     of_gdal("LercWithNan", "float32", 2, *TILED, "COMPRESS=LERC", hole=(3, 4))
+    of_gdal("LercBigEndian", "int16", 2, *TILED, "COMPRESS=LERC", "ENDIANNESS=BIG")
     of_tifffile("Pages", values("uint16", 3), photometric="minisblack", metadata=None)
     of_tifffile("PagesCompressed", values("uint8", 3), photometric="minisblack", metadata=None, compression="zlib",
                 rowsperstrip=5)

@@ -113,6 +113,16 @@ TEST_F(TableTest, FlagsAndEnumsAreNames) {
   EXPECT_EQ(Table("data.csv"), "e,f\n1,1\n2,-20\n3,300\n");
 }
 
+TEST_F(TableTest, EnumsThatAreMissingAreEmpty) {
+  auto& node = store_->AddArray(
+      "/e", std::make_shared<test::MemoryArray>(
+                Datatype::Enum(Datatype::Integer(1, false), {{"no", 1}, {"none", 2}}),
+                std::vector<uint64_t>{2}, "\1\2"));
+  std::get<model::Ndarray>(node.entity).attributes = {Number("_FillValue", 2)};
+  EXPECT_EQ(Table(), "e\nno\n\"\"\n");
+  EXPECT_EQ(Table("data.csv"), "e\n1\n2\n");
+}
+
 TEST_F(TableTest, DatesOfAnyUnitAreIsoText) {
   Add("/d", Datatype::Time({.unit = "M"}), 3,
       test::Raw(int64_t{-1}) + test::Raw(std::numeric_limits<int64_t>::min()) +
