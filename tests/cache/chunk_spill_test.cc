@@ -271,5 +271,21 @@ TEST(SpilledBandTest, ManyReadersSeeTheSameElements) {
   EXPECT_EQ(space.stats().used_bytes, 0u);
 }
 
+TEST_F(ChunkSpillTest, AChunkIsNeededUntilItsLastByteIsRead) {
+  spill_->SetReader(this, 9, 2);
+  EXPECT_TRUE(spill_->Wants(0));  // byte 9 is its last
+  EXPECT_TRUE(spill_->Wants(1));
+  EXPECT_FALSE(spill_->Wants(2));
+  spill_->SetReader(this, 10, 2);
+  EXPECT_FALSE(spill_->Wants(0));
+}
+
+TEST_F(ChunkSpillTest, WhatFailedToReadHasNotBeenRead) {
+  spill_->SetReader(this, 0, 5);
+  spill_->Take(3, Block("0123456789"));
+  EXPECT_TRUE(spill_->Read(3, [](const ChunkSpill::ReadAt&) { return true; }));
+  EXPECT_FALSE(spill_->Read(3, [](const ChunkSpill::ReadAt&) { return false; }));
+}
+
 }  // namespace
 }  // namespace ndlfs::cache
