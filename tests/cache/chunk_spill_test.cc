@@ -287,5 +287,36 @@ TEST_F(ChunkSpillTest, WhatFailedToReadHasNotBeenRead) {
   EXPECT_FALSE(spill_->Read(3, [](const ChunkSpill::ReadAt&) { return false; }));
 }
 
+TEST(SpillSpaceTest, SlotsTakeNoMoreThanTheLimitAndGiveItBack) {
+  SpillSpace space(Directory(), 20);
+  EXPECT_EQ(space.Open(0), nullptr);
+  EXPECT_EQ(space.Open(21), nullptr);
+  EXPECT_NE(space.Open(1), nullptr);
+  EXPECT_NE(space.Open(20), nullptr);
+  {
+    const auto file = space.Open(10);
+    ASSERT_NE(file, nullptr);
+    EXPECT_TRUE(file->Grow());
+    EXPECT_TRUE(file->Grow());
+    EXPECT_FALSE(file->Grow());
+    EXPECT_EQ(space.stats().used_bytes, 20u);
+  }
+  EXPECT_EQ(space.stats().used_bytes, 0u);
+  EXPECT_EQ(SpillSpace(Directory(), 0).Open(1), nullptr);
+}
+
+TEST(SpillSpaceTest, NothingIsReadBeyondWhatWasWritten) {
+  SpillSpace space(Directory(), kPlenty);
+  const auto file = space.Open(10);
+  ASSERT_NE(file, nullptr);
+  EXPECT_TRUE(file->Write(1, 0, backends::AsBytes("abcdefghij")));
+  std::string text(4, '?');
+  const ByteSpan out = std::as_writable_bytes(std::span(text));
+  EXPECT_TRUE(file->Read(1, 6, out));
+  EXPECT_EQ(text, "ghij");
+  EXPECT_FALSE(file->Read(1, 7, out));
+  EXPECT_FALSE(file->Read(2, 0, out));
+}
+
 }  // namespace
 }  // namespace ndlfs::cache
