@@ -72,8 +72,8 @@ class Unit:
         for before, word in zip(["", *words], words):
             if before not in ("-o", "-c", "-include") and word not in ("-o", "-c", "-include") and not word.endswith("ccache"):
                 self.flags.append(word)
-        # Neither warnings nor debug information.
-        self.flags = [word for word in self.flags[1:] if not word.startswith(("-O", "-g", "-W", "-flto"))] + ["-w"]
+        # Neither warnings nor debug information, nor what clang does not know.
+        self.flags = [word for word in self.flags[1:] if not word.startswith(("-O", "-g", "-W", "-flto", "-fvect-"))] + ["-w"]
         self.target = re.search(r"(\S+)/CMakeFiles/(\w+)\.dir/", shlex.join(words[words.index("-o"):])).group(2)
         self.object = words[words.index("-o") + 1]
         inner = re.findall(r'#include "(.*\.cc)"', text_of(self.file)) if "/Unity/" in self.file else [self.file]
@@ -267,18 +267,27 @@ class Source:
                     return "killed"
         return "lived"
 
+    def describe(self, mutant):
+        offset, old, new = mutant
+        line = self.text.count("\n", 0, offset) + 1
+        return f"{self.name}:{line}: {old} -> {new or 'nothing'}: {self.text.splitlines()[line - 1].strip()}"
+
     def mutate(self, mutant):
         offset, old, new = mutant
-        outcome = self.outcome(self.text[:offset] + new + self.text[offset + len(old):])
-        line = self.text.count("\n", 0, offset) + 1
-        shown = self.text.splitlines()[line - 1].strip()
-        return outcome, f"{self.name}:{line}: {old} -> {new or 'nothing'}: {shown}"
+        return self.outcome(self.text[:offset] + new + self.text[offset + len(old):]), self.describe(mutant)
+
+
+def without_line(description):
+    return re.sub(r":\d+: ", ": ", description, count=1)
 
 
 def mutate(source, arguments):
     """{outcome: how many} of one source."""
     found = mutants(source.text)
     chosen = sorted(random.Random(arguments.seed).sample(found, min(arguments.count, len(found))))
+    if arguments.again:
+        known = {without_line(line) for line in text_of(arguments.again).splitlines()}
+        chosen = [mutant for mutant in chosen if without_line(source.describe(mutant)) in known]
     counts = collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for outcome, shown in pool.map(source.mutate, chosen):
@@ -298,6 +307,7 @@ def main():
     parser.add_argument("--count", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--again", help="what an earlier run printed: of the same mutants, only those that lived then")
     arguments = parser.parse_args()
     benches, table = {}, {}
     for path in arguments.paths:
@@ -308,6 +318,8 @@ def main():
         benches.setdefault(folder, None)
         benches[folder] = benches[folder] or Bench(arguments.build, folder)
         for name in benches[folder].sources(path):
+            if arguments.again and name + ":" not in text_of(arguments.again):
+                continue
             row = table.setdefault(os.path.dirname(name), collections.Counter())
             row += mutate(Source(benches[folder], name), arguments)
             row["sources"] += 1
