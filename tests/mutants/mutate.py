@@ -53,6 +53,10 @@ def mutants(text):
     return found
 
 
+def is_below(source, path):
+    return source == path or source.startswith(path + "/")
+
+
 def text_of(path):
     with open(path, encoding="utf-8") as file:
         return file.read()
@@ -107,15 +111,16 @@ class Program:
             found |= set(re.findall(r"\bINSTANTIATE_\w+\(\s*\w+,\s*(\w+)", text))
         return found
 
-    def measure(self, objects):
-        """{test: seconds} of all tests that pass."""
+    def measure(self, objects, sources):
+        """{test: seconds} of the tests in `sources` that pass."""
         kept = os.path.join(self.scratch, f"{self.name}.times.json")
         if os.path.exists(kept) and os.path.getmtime(kept) > max(os.path.getmtime(os.path.join(self.build, o)) for o in self.objects):
             return json.loads(text_of(kept))
         with tempfile.TemporaryDirectory(prefix="ndlfs-mutants-") as folder:
             program, report = os.path.join(folder, "test"), os.path.join(folder, "report.json")
             self.link(objects, program)
-            Run(program, ["--gtest_output=json:" + report], folder, 900, 900).outcome()
+            wanted = ":".join(f"{suite}.*:*/{suite}.*:{suite}/*:*/{suite}/*" for suite in self.suites(sources))
+            Run(program, ["--gtest_output=json:" + report, "--gtest_filter=" + wanted], folder, 900, 1800).outcome()
             times, failed = {}, []
             for suite in json.loads(text_of(report))["testsuites"]:
                 for test in suite["testsuite"]:
@@ -163,13 +168,15 @@ class Run:
 
 
 class Bench:
-    def __init__(self, build, folder):
+    """What mutants of the sources of some paths below a folder are linked and tested with."""
+
+    def __init__(self, build, folder, paths):
         self.build, self.folder = os.path.abspath(build), folder
         self.scratch = os.path.join(self.build, "mutants")
         os.makedirs(self.scratch, exist_ok=True)
         with open(os.path.join(self.build, "compile_commands.json"), encoding="utf-8") as file:
             units = [Unit(entry) for entry in json.load(file) if entry["file"].endswith((".cc", ".cxx"))]
-        self.units = [unit for unit in units if any(source.startswith(folder + "/") for source in unit.sources)]
+        self.units = [unit for unit in units if any(is_below(source, path) for source in unit.sources for path in paths)]
         by_target = collections.defaultdict(list)
         for unit in units:
             if "/tests/" in unit.sources[0] or unit.sources[0].startswith("tests/"):
@@ -179,7 +186,7 @@ class Bench:
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             self.objects = list(pool.map(self.interposable, self.units))
             self.headers = dict(pool.map(self.precompile, {unit.target: unit for unit in self.units}.values()))
-        self.times = {program.name: program.measure(self.objects) for program in self.programs}
+        self.times = {program.name: program.measure(self.objects, self.mirrored(program)) for program in self.programs}
 
     def mirrored(self, program):
         return [source for source in program.sources if source.startswith(f"tests/{self.folder}/")]
@@ -215,7 +222,7 @@ class Bench:
         return unit.target, ["-include-pch", header + ".pch"]
 
     def sources(self, wanted):
-        return sorted(source for unit in self.units for source in unit.sources if source == wanted or source.startswith(wanted + "/"))
+        return sorted(source for unit in self.units for source in unit.sources if is_below(source, wanted))
 
 
 class Source:
@@ -295,7 +302,7 @@ def mutate(source, arguments):
             if outcome == "lived":
                 print(shown, flush=True)
     note = "" if source.has_own else ", no unit test of its own"
-    note += "" if counts["killed"] + counts["lived"] else ", NONE COMPILES"
+    note += ", NONE COMPILES" if chosen and not counts["killed"] + counts["lived"] else ""
     print(f"{source.name}: {counts['killed']} killed, {counts['lived']} lived, of {len(found)}{note}", flush=True)
     return counts
 
@@ -309,19 +316,20 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--again", help="what an earlier run printed: of the same mutants, only those that lived then")
     arguments = parser.parse_args()
-    benches, table = {}, {}
+    wanted, table = collections.defaultdict(list), {}
     for path in arguments.paths:
         path = os.path.relpath(os.path.abspath(path), TOP)
-        folder = next((folder for folder in FOLDERS if (path + "/").startswith(folder + "/")), None)
+        folder = next((folder for folder in FOLDERS if is_below(path, folder)), None)
         if not folder:
             sys.exit(f"{path} is in none of {FOLDERS}")
-        benches.setdefault(folder, None)
-        benches[folder] = benches[folder] or Bench(arguments.build, folder)
-        for name in benches[folder].sources(path):
+        wanted[folder].append(path)
+    for folder, paths in wanted.items():
+        bench = Bench(arguments.build, folder, paths)
+        for name in (name for path in paths for name in bench.sources(path)):
             if arguments.again and name + ":" not in text_of(arguments.again):
                 continue
             row = table.setdefault(os.path.dirname(name), collections.Counter())
-            row += mutate(Source(benches[folder], name), arguments)
+            row += mutate(Source(bench, name), arguments)
             row["sources"] += 1
     print("\n| folder | sources | killed | lived |\n|---|---|---|---|")
     for name, row in sorted(table.items()):
