@@ -111,9 +111,11 @@ TEST_F(ArraySweepTest, WhatAllRangesHavePassedMakesRoomFirst) {
   sweep_->Finish(0, 8);  // the last byte of chunk 1 is byte 15
   Load(5);
   EXPECT_EQ(Cached(), (Chunks{1, 3, 4, 5}));
+  Load(2);
+  EXPECT_EQ(Cached(), (Chunks{1, 2, 4, 5}));
   sweep_->Finish(15, 16);
   Load(0);
-  EXPECT_EQ(Cached(), (Chunks{0, 3, 4, 5}));
+  EXPECT_EQ(Cached(), (Chunks{0, 2, 4, 5}));
   sweep_->Finish(16, 48);
   Load(1);
   EXPECT_EQ(Cached().size(), 4u);
