@@ -28,8 +28,7 @@ void ArraySweep::Prepare(uint64_t begin, uint64_t end) {
   const uint64_t band = reader_.band_chunks();
   const uint64_t first = reader_.ChunkAt(begin) / band * band;
   const uint64_t last = reader_.ChunkAt(end - 1) / band * band + (band - 1);
-  const uint64_t most = std::min(reader_.chunk_count() - first, window_);
-  const uint64_t target = std::min(first + most, last + 1);
+  const uint64_t target = std::min(first + window_, last + 1);
   for (uint64_t chunk = next_.load(); chunk < target;) {
     if (!next_.compare_exchange_weak(chunk, chunk + 1)) continue;
     reader_.Prefetch(chunk);

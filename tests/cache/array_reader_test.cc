@@ -451,5 +451,25 @@ TEST(VisitTest, ChunksOfUnknownSizeGetMoreMemoryWhereTheyNeedIt) {
   }
 }
 
+TEST(ArrayReaderTest, KnowsTheChunkOfEachByteAndWhereChunksEnd) {
+  const auto source = std::make_shared<TestSource>(
+      Datatype::Integer(2, true),
+      ChunkGrid::Regular({3, 5, 7}, {1, 2, 3}, ChunkGrid::Edge::kCropped).value());
+  ChunkCache cache(1000);
+  const ArrayReader reader(source, cache);
+  ASSERT_EQ(reader.chunk_count(), 27u);
+  EXPECT_EQ(reader.band_chunks(), 3u);  // along the last dimension
+  std::vector<uint64_t> last(27);
+  for (uint64_t offset = 0; offset < reader.byte_size(); ++offset) {
+    const uint64_t element = offset / 2;
+    const uint64_t chunk = element / 35 * 9 + element / 7 % 5 / 2 * 3 + element % 7 / 3;
+    ASSERT_EQ(reader.ChunkAt(offset), chunk) << offset;
+    last[chunk] = offset;
+  }
+  for (uint64_t chunk = 0; chunk < 27; ++chunk) {
+    EXPECT_EQ(reader.LastByte(chunk), last[chunk]) << chunk;
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::cache

@@ -117,5 +117,24 @@ TEST(ArrayScanTest, EndsWhenItsVisitorFailsOrThrows) {
   EXPECT_THAT(ScanArray(reader, 4, fail), test::IsError(model::ErrorCode::kBusy, ::testing::_));
 }
 
+TEST(ArrayScanTest, ElementsOfVariableSizeKeepTheirNumbersAcrossChunks) {
+  const auto text = [](uint64_t number) {
+    return test::Counted(std::string(number, static_cast<char>('a' + number)));
+  };
+  std::map<uint64_t, std::string> chunks;
+  const std::vector<std::vector<uint64_t>> numbers = {{0, 1, 3, 4}, {2, 5}, {6, 7}, {8}};
+  for (size_t chunk = 0; chunk < numbers.size(); ++chunk) {
+    std::vector<std::string> elements;
+    for (const uint64_t number : numbers[chunk]) elements.push_back(text(number));
+    chunks[chunk] = test::ElementStream(elements);
+  }
+  const auto texts = std::make_shared<test::MemoryArray>(
+      Datatype::String(), std::vector<uint64_t>{3, 3}, std::vector<uint64_t>{2, 2}, chunks);
+  ChunkCache cache(1 << 20);
+  const auto found = Collect(ArrayReader(texts, cache), 1);
+  ASSERT_EQ(found.size(), 9u);
+  for (const auto& [number, bytes] : found) EXPECT_EQ(bytes, text(number)) << number;
+}
+
 }  // namespace
 }  // namespace ndlfs::cache

@@ -271,5 +271,52 @@ TEST(SpilledBandTest, ManyReadersSeeTheSameElements) {
   EXPECT_EQ(space.stats().used_bytes, 0u);
 }
 
+TEST_F(ChunkSpillTest, AChunkIsNeededUntilItsLastByteIsRead) {
+  spill_->SetReader(this, 9, 2);
+  EXPECT_TRUE(spill_->Wants(0));  // byte 9 is its last
+  EXPECT_TRUE(spill_->Wants(1));
+  EXPECT_FALSE(spill_->Wants(2));
+  spill_->SetReader(this, 10, 2);
+  EXPECT_FALSE(spill_->Wants(0));
+}
+
+TEST_F(ChunkSpillTest, WhatFailedToReadHasNotBeenRead) {
+  spill_->SetReader(this, 0, 5);
+  spill_->Take(3, Block("0123456789"));
+  EXPECT_TRUE(spill_->Read(3, [](const ChunkSpill::ReadAt&) { return true; }));
+  EXPECT_FALSE(spill_->Read(3, [](const ChunkSpill::ReadAt&) { return false; }));
+}
+
+TEST(SpillSpaceTest, SlotsTakeNoMoreThanTheLimitAndGiveItBack) {
+  SpillSpace space(Directory(), 20);
+  EXPECT_EQ(space.Open(0), nullptr);
+  EXPECT_EQ(space.Open(21), nullptr);
+  EXPECT_NE(space.Open(1), nullptr);
+  EXPECT_NE(space.Open(20), nullptr);
+  {
+    const auto file = space.Open(10);
+    ASSERT_NE(file, nullptr);
+    EXPECT_TRUE(file->Grow());
+    EXPECT_TRUE(file->Grow());
+    EXPECT_FALSE(file->Grow());
+    EXPECT_EQ(space.stats().used_bytes, 20u);
+  }
+  EXPECT_EQ(space.stats().used_bytes, 0u);
+  EXPECT_EQ(SpillSpace(Directory(), 0).Open(1), nullptr);
+}
+
+TEST(SpillSpaceTest, NothingIsReadBeyondWhatWasWritten) {
+  SpillSpace space(Directory(), kPlenty);
+  const auto file = space.Open(10);
+  ASSERT_NE(file, nullptr);
+  EXPECT_TRUE(file->Write(1, 0, backends::AsBytes("abcdefghij")));
+  std::string text(4, '?');
+  const ByteSpan out = std::as_writable_bytes(std::span(text));
+  EXPECT_TRUE(file->Read(1, 6, out));
+  EXPECT_EQ(text, "ghij");
+  EXPECT_FALSE(file->Read(1, 7, out));
+  EXPECT_FALSE(file->Read(2, 0, out));
+}
+
 }  // namespace
 }  // namespace ndlfs::cache

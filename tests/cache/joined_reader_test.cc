@@ -255,5 +255,32 @@ TEST(JoinedReaderTest, ElementsOfAPartAreConverted) {
   for (const size_t step : {1, 3, 5, 100}) EXPECT_EQ(ReadAll(reader, step), expected);
 }
 
+TEST(JoinedReaderTest, LoadingAChunkAheadLoadsWhatItCoversAndNoMore) {
+  ChunkCache cache(1 << 20);
+  const auto join = MakeJoin({3, 5, 4}, 1, {2, 3});  // in chunks of 1 by 1 by 2
+  const ArrayReader reader(join, cache);
+  reader.Retire(0);
+  EXPECT_EQ(join->opened_, 0u);
+  reader.Prefetch(0);
+  EXPECT_EQ(cache.stats().misses, 6u);
+  reader.Prefetch(1);
+  EXPECT_EQ(cache.stats().misses, 12u);
+  EXPECT_EQ(join->opened_, 1u);
+  reader.Prefetch(2);
+  EXPECT_EQ(join->opened_, 2u);
+}
+
+TEST(JoinedReaderTest, AMissingPartHidesNoneOfThoseAfterItFromAChunk) {
+  ChunkCache cache(1 << 20);
+  const auto join = MakeJoin({4, 4}, 0, {1, 1, 2});
+  join->spec_.grid = ChunkGrid::Regular({4, 4}, {2, 4}, ChunkGrid::Edge::kCropped).value();
+  join->parts_[0].source = nullptr;
+  join->spec_.fill = {std::byte{0xaa}, std::byte{0xbb}};
+  const ArrayReader reader(join, cache);
+  EXPECT_TRUE(reader.Prefetch(0));
+  EXPECT_EQ(join->opened_, 2u);
+  EXPECT_GT(cache.stats().misses, 0u);
+}
+
 }  // namespace
 }  // namespace ndlfs::cache

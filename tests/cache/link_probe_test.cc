@@ -79,5 +79,14 @@ TEST_F(LinkProbeTest, ALinkThatStopsGetsNoMore) {
   EXPECT_TRUE(probe_.is_done());
 }
 
+TEST_F(LinkProbeTest, AnUnluckyIntervalDoesNotEndIt) {
+  int step = 0;
+  const auto stumbles = [&](size_t count) {
+    const bool stands_still = ++step > 40 && step < 75;
+    return stands_still ? 0 : 6000.0 * static_cast<double>(count);
+  };
+  EXPECT_GE(FetchesAfter(milliseconds(4000), stumbles), 64u);
+}
+
 }  // namespace
 }  // namespace ndlfs::cache

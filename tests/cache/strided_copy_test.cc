@@ -185,5 +185,26 @@ TEST(StridedReadTest, TheFirstFailureEndsIt) {
   EXPECT_EQ(calls, 2);
 }
 
+TEST(StridedCopyTest, ABoxGoesToItsPlaceInALargerOne) {
+  for (const size_t item : {1u, 3u}) {
+    const std::vector<uint64_t> extents = {2, 1, 3};
+    const std::vector<uint64_t> shape = {4, 3, 5};
+    const std::vector<uint64_t> low = {1, 2, 2};
+    const auto from = Numbered(6 * item);
+    std::vector<std::byte> got(60 * item, std::byte{0xEE});
+    std::vector<std::byte> expected = got;
+    for (size_t i = 0; i < 2; ++i) {
+      for (size_t k = 0; k < 3; ++k) {
+        const size_t place = ((i + 1) * 3 + 2) * 5 + k + 2;
+        for (size_t b = 0; b < item; ++b) {
+          expected[place * item + b] = from[(i * 3 + k) * item + b];
+        }
+      }
+    }
+    CopyBox(from.data(), extents, got.data(), shape, low, item);
+    EXPECT_EQ(got, expected);
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::cache

@@ -44,5 +44,21 @@ TEST(CategorizeTest, ConfigurationsThatCannotBeAreRefused) {
       "categorize: astype: labels numbered by floats");
 }
 
+TEST(CategorizeTest, GoesOnOverMoreLabelsThanItLoadsAtOnce) {
+  const CodecChain chain = MakeZarr2(
+      R"([{"id": "categorize", "labels": ["a", "bc", "d"], "dtype": "|O", "astype": "<u2"}])",
+      Datatype::String(), {1300});
+  std::string encoded;
+  std::vector<std::string> expected;
+  for (size_t i = 0; i < 1300; ++i) {
+    encoded += static_cast<char>(i % 5);
+    encoded += '\0';
+    expected.push_back(Text(std::vector<std::string>{"", "a", "bc", "d", ""}[i % 5]));
+  }
+  const auto stream = DecodeVariable(chain, AsBytes(encoded), {1300});
+  ASSERT_TRUE(stream) << stream.error().message();
+  EXPECT_EQ(ElementsOf(*stream, 1300), expected);
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

@@ -12,6 +12,7 @@
 #include "backends/codec/registry.h"
 #include "backends/store/cancellation.h"
 #include "tests/backends/codec/codec_testing.h"
+#include "tests/support/little_endian.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -233,6 +234,47 @@ TEST(RegistryTest, HdfFiltersAreCalledFilters) {
   EXPECT_EQ(
       MakeFailure(CodecDialect::kHdf5, "4711", "{}", ByteForm(1), ErrorCode::kUnsupported),
       "unknown filter \"4711\"");
+}
+
+TEST(Crc32cCodecTest, AgreesWithTheTablesWhereverItsLanesEnd) {
+  std::vector<std::byte> bytes(40'000);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 256);
+  for (size_t size = 0; size < bytes.size(); size += size < 300 ? 1 : 61) {
+    const ConstByteSpan part = std::span(bytes).first(size);
+    ASSERT_EQ(Crc32c(part), Crc32cPortable(part)) << size;
+  }
+}
+
+// Fletcher's sums of big-endian words modulo 65535, in which 65535 stands for 0, as HDF5 has
+// it.
+uint32_t SlowFletcher32(ConstByteSpan data) {
+  uint64_t first = 0;
+  uint64_t second = 0;
+  for (size_t i = 0; i < data.size(); i += 2) {
+    first += std::to_integer<uint64_t>(data[i]) << 8;
+    if (i + 1 < data.size()) first += std::to_integer<uint64_t>(data[i + 1]);
+    second += first;
+  }
+  const auto reduced = [](uint64_t sum) {
+    return static_cast<uint32_t>(sum == 0 ? 0 : (sum - 1) % 65535 + 1);
+  };
+  return reduced(second) << 16 | reduced(first);
+}
+
+TEST(Fletcher32CodecTest, HasTheSumsOfAnyLengthAndTheLargestWordsDoNotOverflow) {
+  const auto codec = MakeBytesToBytes(CodecDialect::kHdf5, "3");
+  for (const bool is_largest : {false, true}) {
+    std::vector<std::byte> bytes(3000, std::byte{0xff});
+    for (size_t i = 0; i < bytes.size() && !is_largest; ++i) {
+      bytes[i] = static_cast<std::byte>(i * 7 + i / 256);
+    }
+    for (size_t size = 0; size <= bytes.size(); ++size) {
+      const ConstByteSpan part = std::span(bytes).first(size);
+      std::string stored(AsText(part));
+      stored += test::LittleEndian(SlowFletcher32(part), 4);
+      ASSERT_TRUE(codec->DecodePart(AsBytes(stored))) << size;
+    }
+  }
 }
 
 }  // namespace

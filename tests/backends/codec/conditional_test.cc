@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "tests/backends/codec/chain_testing.h"
+#include "tests/support/shard_builder.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -103,6 +104,27 @@ TEST(ConditionalTest, ConfigurationsThatCannotBeAreRefused) {
             "conditional: header_bits: 0 for 1 codecs");
   EXPECT_EQ(ConfigurationFailure(R"({"codecs": [], "mask": 0})"),
             "conditional: unknown member \"mask\"");
+}
+
+TEST(ConditionalTest, TheHeaderMayHaveMoreThanOneByteOfCodecs) {
+  std::string codecs = R"("crc32c")";
+  for (int i = 1; i < 9; ++i) codecs += R"(, "crc32c")";
+  const std::string nine =
+      R"([{"name": "bytes", "configuration": {"endian": "little"}},
+          {"name": "conditional", "configuration": {"codecs": [)" +
+      codecs + "]}}]";
+  const Bytes plain = FromHex(kPlain);
+  const std::string summed = test::WithCrc32c(std::string(AsText(plain.span())));
+  const std::string twice = test::WithCrc32c(summed);
+  for (const auto& [head, data] :
+       {std::pair{"8000", summed}, {"0001", summed}, {"8001", twice}, {"0101", twice}}) {
+    const auto decoded = DecodeConditional(nine, head + ToHex(AsBytes(data)));
+    ASSERT_TRUE(decoded) << head << ": " << decoded.error().message();
+    EXPECT_EQ(*decoded, kPlain) << head;
+  }
+  EXPECT_EQ(
+      FailureOf(DecodeConditional(nine, "0002" + std::string(kPlain)), ErrorCode::kCorrupt),
+      "conditional: codec 9 of 9 was applied");
 }
 
 }  // namespace

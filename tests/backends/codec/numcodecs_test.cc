@@ -167,5 +167,17 @@ TEST(BitRoundTest, DecodingChangesNothing) {
   EXPECT_TRUE(chain.IsIdentity());
 }
 
+TEST(NumcodecsInZarr3Test, FixedScaleOffsetGoesOnOverMoreNumbersThanItLoadsAtOnce) {
+  std::vector<uint16_t> encoded(1300);
+  for (size_t i = 0; i < encoded.size(); ++i) encoded[i] = static_cast<uint16_t>(i);
+  const auto decoded = DecodeFilter<float>(R"({"name": "numcodecs.fixedscaleoffset",
+      "configuration": {"scale": 2, "offset": 1, "astype": "<u2"}})",
+                                           Datatype::Float32(), encoded);
+  ASSERT_EQ(decoded.size(), encoded.size());
+  for (size_t i = 0; i < decoded.size(); ++i) {
+    ASSERT_EQ(decoded[i], static_cast<float>(i) / 2 + 1) << i;
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

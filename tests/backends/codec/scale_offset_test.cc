@@ -61,5 +61,24 @@ TEST(ScaleOffsetTest, ConfigurationsThatCannotBeAreRefused) {
             "scale_offset: does not apply to elements of opaque");
 }
 
+TEST(ScaleOffsetTest, GoesOnOverMoreNumbersThanItLoadsAtOnce) {
+  std::vector<int16_t> encoded(1300);
+  for (size_t i = 0; i < encoded.size(); ++i) encoded[i] = static_cast<int16_t>(i - 600);
+  const auto integers = DecodeFilter<int16_t>(
+      R"({"name": "scale_offset", "configuration": {"offset": 7, "scale": 3}})", kInt16,
+      encoded);
+  ASSERT_EQ(integers.size(), encoded.size());
+  for (int i = 0; i < 1300; ++i) {
+    const int value = i - 600;
+    ASSERT_EQ(integers[i], (value < 0 ? -((2 - value) / 3) : value / 3) + 7) << i;
+  }
+  const std::vector<float> reals(encoded.begin(), encoded.end());
+  const auto decoded = DecodeFilter<float>(
+      R"({"name": "scale_offset", "configuration": {"offset": 7, "scale": 2}})",
+      Datatype::Float32(), reals);
+  ASSERT_EQ(decoded.size(), reals.size());
+  for (size_t i = 0; i < reals.size(); ++i) ASSERT_EQ(decoded[i], reals[i] / 2 + 7) << i;
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

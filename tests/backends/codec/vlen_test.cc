@@ -133,5 +133,18 @@ TEST(VlenTest, OtherTypesAreRefused) {
             "vlen-array: does not apply to elements of vlen");
 }
 
+TEST(VlenTest, ListsOfSingleBytesLookLikeTextsAndOthersDoNot) {
+  const auto encoded = FromHex(kVlenTexts);
+  for (const std::string_view codec : {R"(["vlen-bytes"])", R"(["vlen-utf8"])"}) {
+    const ChunkForm form{Datatype::Vlen(kUint8), {3}};
+    const auto stream = DecodeVariable(MakeChain(codec, form), encoded.span(), {3});
+    ASSERT_TRUE(stream) << stream.error().message();
+    EXPECT_THAT(ElementsOf(*stream, 3), ElementsAre(Text("foo"), Text(""), Text("fünf")));
+    EXPECT_THAT(FailureOf(MakeZarr3Chain(*ParseJson(codec), {Datatype::Vlen(kInt16), {3}}),
+                          ErrorCode::kBadInput),
+                HasSubstr("does not apply to elements of "));
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::backends
