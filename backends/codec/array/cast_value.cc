@@ -98,11 +98,19 @@ double LargestReal(const NumberType& type) {
                           : std::numeric_limits<double>::max();
   }
   double largest = 0;
-  for (uint32_t code = 0; code < uint32_t{1} << (8 * type.size - 1); ++code) {
+  for (uint32_t code = 0; code < uint32_t{1} << (8 * type.size); ++code) {
     const double value = type.format->Decode(code);
     if (std::isfinite(value)) largest = std::max(largest, value);
   }
   return largest;
+}
+
+// The number of a floating-point type that is nearest to `value`, which is out of its range.
+double Clamped(double value, double largest, const NumberType& type) {
+  const bool has_signs =
+      !type.format || type.format->specials != model::FloatFormat::Specials::kPowersOfTwo;
+  if (!has_signs && value < largest) return type.format->Decode(0);
+  return std::copysign(largest, value);
 }
 
 // One entry of the scalar map: a number and its replacement, both as stored.
@@ -173,12 +181,14 @@ class Cast {
       if (std::isnan(after)) return {};
       return model::Corrupt("NaN cannot be cast to {}", to_name_);
     }
-    if (!std::isnan(after) && (std::isfinite(after) || std::isinf(before))) return {};
+    // A type without infinity and NaN holds nothing that tells that it cannot hold the number.
+    const bool is_lost = to_.format && !to_.format->Encode(before);
+    if (!is_lost && (std::isfinite(after) || std::isinf(before))) return {};
     if (rules_.out_of_range != OutOfRange::kClamp) {
       return model::Corrupt("{} is out of the range of {}", before, to_name_);
     }
-    const double largest = std::copysign(largest_, before);
-    StoreReals(&largest, 1, to_, to);
+    const double nearest = Clamped(before, largest_, to_);
+    StoreReals(&nearest, 1, to_, to);
     return {};
   }
 

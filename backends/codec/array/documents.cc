@@ -123,8 +123,9 @@ class DocumentCodec final : public ArrayToBytesCodec {
     document.erase(document.size() - 1);
     document.erase(document.size() - 1);
     // An array without dimensions is stored as a list of one element.
-    if (form.shape.empty() && document.size() == 1) return use(document[0]);
-    return Walk(document, form.shape, 0, use);
+    const std::vector<uint64_t> shape_of_lists =
+        form.shape.empty() ? std::vector<uint64_t>{1} : form.shape;
+    return Walk(document, shape_of_lists, 0, use);
   }
 
   // Visits the elements of nested lists, from dimension `dim` on.

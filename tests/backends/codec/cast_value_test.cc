@@ -186,5 +186,112 @@ TEST(CastValueTest, ConfigurationsThatCannotBeAreRefused) {
             "cast_value: scalar_map: decode: 99999 does not fit into 2 bytes");
 }
 
+// Decodes float32 as a float of 1 byte, and gives the codes, or the message.
+std::string CastTo(std::string_view type, std::string_view out_of_range,
+                   const std::vector<float>& encoded) {
+  const ChunkForm form{Datatype::Float(type, 1), {encoded.size()}};
+  const CodecChain chain = MakeFilterChain(
+      fmt::format(R"({{"name": "cast_value", "configuration": {{"data_type": "float32",
+                      "out_of_range": "{}"}}}})",
+                  out_of_range),
+      form);
+  const auto codes = Decode<std::byte>(chain, BytesOf(encoded).span(), form.shape);
+  return codes ? ToHex(*codes) : codes.error().message();
+}
+
+TEST(CastValueTest, FloatsOfAByteHaveTheirOwnRange) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(CastTo("float8_e4m3fn", "error", {1, 448, -2}), "387ec0");
+  EXPECT_EQ(CastTo("float8_e4m3fn", "error", {1, 500}),
+            "cast_value: element 1: 500 is out of the range of float8_e4m3fn");
+  EXPECT_EQ(CastTo("float8_e4m3fn", "clamp", {500, -kInfinity, kNan}), "7efe7f");
+  EXPECT_EQ(CastTo("float8_e5m2", "clamp", {1e9f, -kInfinity}), "7bfc") << "it has an infinity";
+}
+
+TEST(CastValueTest, FloatsWithoutNanDoNotBecomeZero) {
+  EXPECT_EQ(CastTo("float4_e2m1fn", "error", {1, -6}), "020f");
+  EXPECT_EQ(CastTo("float4_e2m1fn", "error", {1, 100}),
+            "cast_value: element 1: 100 is out of the range of float4_e2m1fn");
+  EXPECT_EQ(CastTo("float6_e2m3fn", "clamp", {100, -100}), "1f3f");
+  EXPECT_EQ(CastTo("float6_e3m2fn", "clamp", {kNan}),
+            "cast_value: element 0: NaN cannot be cast to float6_e3m2fn");
+}
+
+TEST(CastValueTest, PowersOfTwoHaveNeitherZeroNorSigns) {
+  EXPECT_EQ(CastTo("float8_e8m0fnu", "error", {1, 8, 0.25}), "7f827d");
+  EXPECT_EQ(CastTo("float8_e8m0fnu", "error", {0}),
+            "cast_value: element 0: 0 is out of the range of float8_e8m0fnu");
+  EXPECT_EQ(
+      CastTo("float8_e8m0fnu", "clamp", {0, -4, std::numeric_limits<float>::infinity(), kNan}),
+      "0000feff");
+}
+
+TEST(CastValueTest, WideUnsignedNumbersStayPositive) {
+  const auto codec = [](std::string_view out_of_range) {
+    return fmt::format(R"({{"name": "cast_value", "configuration": {{"data_type": "uint64",
+                           "out_of_range": "{}"}}}})",
+                       out_of_range);
+  };
+  const std::vector<uint64_t> encoded = {UINT64_MAX, 5};
+  EXPECT_THAT(DecodeFilter<int64_t>(codec("clamp"), kInt64, encoded),
+              ElementsAre(INT64_MAX, 5));
+  EXPECT_THAT(DecodeFilter<int64_t>(codec("wrap"), kInt64, encoded), ElementsAre(-1, 5));
+  EXPECT_THAT(FilterFailure(codec("error"), kInt64, encoded), HasSubstr("out of the range"));
+  EXPECT_THAT(DecodeFilter<double>(codec("error"), Datatype::Float64(), encoded),
+              ElementsAre(18446744073709551615.0, 5.0));
+}
+
+TEST(CastValueTest, BoolsAreNoNumbers) {
+  EXPECT_THAT(ConfigFailure("cast_value", R"({"data_type": "bool"})", {kInt16, {1}},
+                            ErrorCode::kUnsupported),
+              HasSubstr("the string \"bool\" is not a type of number"));
+}
+
+TEST(CastValueTest, FloatsBetweenTypesKeepNanAndWhatFits) {
+  const auto values = DecodeFilter<double>(
+      R"({"name": "cast_value", "configuration": {"data_type": "float32",
+          "scalar_map": {"encode": null, "decode": [["-Infinity", 0], ["0x40000000", 3], ["NaN", "NaN"]]}}})",
+      Datatype::Float64(),
+      std::vector<float>{kNan, 2, -std::numeric_limits<float>::infinity(), 5});
+  ASSERT_EQ(values.size(), 4u);
+  EXPECT_TRUE(std::isnan(values[0]));
+  EXPECT_EQ(values[1], 3.0);
+  EXPECT_EQ(values[2], 0.0);
+  EXPECT_EQ(values[3], 5.0);
+  const auto halves = DecodeFilter<float>(
+      R"({"name": "cast_value", "configuration": {"data_type": "float16"}})",
+      Datatype::Float32(), std::vector<uint16_t>{0x3c00, 0xfc00});
+  EXPECT_THAT(halves, ElementsAre(1.0f, -std::numeric_limits<float>::infinity()));
+}
+
+TEST(CastValueTest, MapsThatAreNoMapsAreRefused) {
+  const auto failure = [](std::string_view map, std::string_view type = "int8") {
+    return ConfigFailure("cast_value",
+                         fmt::format(R"({{"data_type": "{}", "scalar_map": {}}})", type, map),
+                         {Datatype::Float32(), {1}});
+  };
+  EXPECT_EQ(failure("[]"), "cast_value: scalar_map: expected an object, found a list of 0");
+  EXPECT_EQ(failure(R"({"decode": {}})"),
+            "cast_value: scalar_map: decode: expected a list of pairs, found an object");
+  EXPECT_EQ(failure(R"({"decode": [1]})"),
+            "cast_value: scalar_map: decode: expected a pair, found the number 1");
+  EXPECT_THAT(failure(R"({"decode": [[1, "0x1ffffffff"]]})"),
+              HasSubstr("\"0x1ffffffff\" has more than 4 bytes"));
+  EXPECT_THAT(failure(R"({"decode": [[1, "0xy"]]})"), HasSubstr("\"0xy\" is not a number"));
+  EXPECT_THAT(failure(R"({"decode": [[128, 1]]})"), HasSubstr("128 does not fit into 1 bytes"));
+  EXPECT_THAT(failure(R"({"decode": [[-129, 1]]})"), HasSubstr("-129 does not fit"));
+  EXPECT_THAT(failure(R"({"decode": [[9223372036854775808, 1]]})", "int64"),
+              HasSubstr("9223372036854775808 does not fit into 8 bytes"));
+  EXPECT_THAT(failure(R"({"decode": [[-1, 1]]})", "uint64"), HasSubstr("-1 does not fit"));
+  EXPECT_THAT(failure(R"({"decode": [[256, 1]]})", "uint8"), HasSubstr("256 does not fit"));
+  EXPECT_THAT(ConfigFailure("cast_value", R"({"data_type": 5})", {kInt16, {1}},
+                            ErrorCode::kUnsupported),
+              HasSubstr("the number 5 is not a type of number"));
+  for (const Datatype& dtype : {Datatype::Bool(), Datatype::Opaque(3)}) {
+    EXPECT_THAT(ConfigFailure("cast_value", R"({"data_type": "int8"})", {dtype, {1}}),
+                HasSubstr("does not apply to elements of"));
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

@@ -131,5 +131,81 @@ TEST(DocumentsTest, MoreValuesThanMemoryAllowsAreRefused) {
               HasSubstr("json2: not JSON: more values than expected"));
 }
 
+TEST(DocumentsTest, TextsAndIntegersOfFixedSizeAreEncoded) {
+  const CodecChain texts =
+      MakeZarr2(R"([{"id": "json2"}])", Datatype::FixedString(3, model::Charset::kUtf8), {2});
+  const auto encoded = Decode<char>(texts, AsBytes(R"(["ab","xyz","|S3",[2]])"), {2});
+  ASSERT_TRUE(encoded) << encoded.error().message();
+  EXPECT_EQ(std::string(encoded->begin(), encoded->end()), std::string("ab\0xyz", 6));
+  const CodecChain numbers = MakeZarr2(R"([{"id": "json2"}])", kInt16, {3});
+  EXPECT_THAT(*Decode<int16_t>(numbers, AsBytes(R"([7,-3,0,"<i2",[3]])"), {3}),
+              ElementsAre(7, -3, 0));
+  const auto failure = [&](std::string_view json) {
+    return FailureOf(Decode<int16_t>(numbers, AsBytes(json), {3}), model::ErrorCode::kCorrupt);
+  };
+  EXPECT_THAT(failure(R"([1,null,3,"<i2",[3]])"),
+              HasSubstr("element 1: null for an element of int16"));
+  EXPECT_THAT(failure(R"([[1],2,3,"<i2",[3]])"), HasSubstr("element 0: a list of 1 for"));
+}
+
+TEST(DocumentsTest, NumbersAndTextsOfOtherTypesAreNotConverted) {
+  const auto decode = [](const Datatype& dtype, std::string_view json) {
+    return Decode<std::byte>(MakeZarr2(R"([{"id": "json2"}])", dtype, {1}), AsBytes(json), {1});
+  };
+  EXPECT_FALSE(decode(kUint8, R"([256,"|u1",[1]])"));
+  EXPECT_FALSE(decode(kUint8, R"([-1,"|u1",[1]])"));
+  EXPECT_FALSE(decode(kUint8, R"([1.5,"|u1",[1]])"));
+  EXPECT_FALSE(decode(kUint8, R"(["1","|u1",[1]])"));
+  EXPECT_FALSE(decode(kUint8, R"([true,"|u1",[1]])"));
+  EXPECT_FALSE(decode(Datatype::Bool(), R"([2,"|b1",[1]])"));
+  EXPECT_FALSE(decode(Datatype::Float64(), R"(["one","<f8",[1]])"));
+  EXPECT_THAT(*decode(kUint8, R"([255,"|u1",[1]])"), ElementsAre(std::byte{255}));
+}
+
+TEST(DocumentsTest, BytesOfMessagePackFillTextsOfFixedSize) {
+  const auto text = [](model::Charset charset, size_t size) {
+    return Datatype::FixedString(size, charset);
+  };
+  // msgpack.packb([b"ab", "|S3", [1]])
+  const Bytes packed = FromHex("93c4026162a37c53339101");
+  const auto decode = [&](const Datatype& dtype) {
+    return Decode<char>(MakeZarr2(R"([{"id": "msgpack2"}])", dtype, {1}), packed.span(), {1});
+  };
+  EXPECT_THAT(*decode(text(model::Charset::kUtf8, 3)), ElementsAre('a', 'b', '\0'));
+  EXPECT_EQ(FailureOf(decode(text(model::Charset::kUtf8, 1)), model::ErrorCode::kCorrupt),
+            "msgpack2: element 0: 2 bytes for an element of string of 1 bytes");
+  EXPECT_FALSE(decode(text(model::Charset::kUtf32, 8)));
+  EXPECT_FALSE(decode(kInt16));
+}
+
+TEST(DocumentsTest, FloatsMayBeInfinite) {
+  const CodecChain chain = MakeZarr2(R"([{"id": "json2"}])", Datatype::Float32(), {2});
+  EXPECT_THAT(*Decode<float>(chain, AsBytes(R"([Infinity,-Infinity,"<f4",[2]])"), {2}),
+              ElementsAre(HUGE_VALF, -HUGE_VALF));
+}
+
+TEST(DocumentsTest, ListsThatAreTooShortAreCorrupt) {
+  const CodecChain scalar = MakeZarr2(R"([{"id": "json2"}])", Datatype::String(), {});
+  EXPECT_THAT(VariableFailure(scalar, AsBytes("[[]]"), {}), HasSubstr("found a list of 1"));
+  for (const char* json : {R"(["|O",[]])", R"(["a","b","|O",[]])"}) {
+    EXPECT_THAT(VariableFailure(scalar, AsBytes(json), {}),
+                HasSubstr("json2: expected a list of 1, found a list of "));
+  }
+  const CodecChain plane = MakeZarr2(R"([{"id": "json2"}])", Datatype::String(), {1, 2});
+  EXPECT_EQ(VariableFailure(plane, AsBytes(R"(["ab","|O",[1,2]])"), {1, 2}),
+            "json2: expected a list of 2, found the string \"ab\"");
+}
+
+TEST(DocumentsTest, OtherTypesAreRefused) {
+  for (const Datatype& dtype : {Datatype::Opaque(4), Datatype::Vlen(kInt16)}) {
+    EXPECT_THAT(MakeFailure(CodecDialect::kNumcodecs, "json2", "{}", {dtype, {1}},
+                            model::ErrorCode::kUnsupported),
+                HasSubstr("json2: elements of"));
+  }
+  EXPECT_THAT(ConfigFailure("numcodecs.json2", "{}", {Datatype::String(), {1}},
+                            model::ErrorCode::kUnsupported),
+              HasSubstr("elements of string"));
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

@@ -307,5 +307,27 @@ TEST(ImagecodecsTest, CompressorsHaveTheirOtherNames) {
   }
 }
 
+TEST(ImagePredictorTest, ShapesOfTooManyElementsAreRefused) {
+  const auto failure = [](int axis, std::string_view shape) {
+    return MakeFailure(
+        CodecDialect::kNumcodecs, "imagecodecs_delta",
+        fmt::format(R"({{"dtype": "<u2", "axis": {}, "shape": {}}})", axis, shape),
+        {kInt16, {2}}, model::ErrorCode::kLimit);
+  };
+  EXPECT_THAT(failure(1, "[1, 4294967296, 4294967296]"), HasSubstr("too many elements"));
+  EXPECT_THAT(failure(1, "[1, 1, 4294967296, 4294967296]"), HasSubstr("too many elements"));
+  EXPECT_THAT(failure(1, "[1, 4611686018427387904, 2]"), HasSubstr("too many elements"));
+  EXPECT_THAT(failure(2, "[4294967296, 4294967296, 1]"), HasSubstr("too many elements"));
+}
+
+TEST(ChunkyCodecTest, EndianIsOneOfTwo) {
+  const ChunkForm form{kInt16, {2}};
+  EXPECT_TRUE(
+      MakeCodecFrom(CodecDialect::kZarr3, "ChunkyCodec", R"({"endian": "little"})", form));
+  EXPECT_THAT(
+      MakeFailure(CodecDialect::kZarr3, "ChunkyCodec", "{}", {model::Datatype::String(), {2}}),
+      HasSubstr("ChunkyCodec: string has no fixed size"));
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

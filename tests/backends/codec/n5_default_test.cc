@@ -86,5 +86,18 @@ TEST(N5DefaultTest, OtherChainsAreRefused) {
               HasSubstr("n5_default: codecs: expected transpose, bytes and a compressor"));
 }
 
+TEST(N5DefaultTest, CodecsWithoutNamesAreRefused) {
+  for (const char* codecs :
+       {"1", "[1, 2]", R"([{"name": 1}, {}])", R"(["transpose"])",
+        R"([{"name": "transpose", "configuration": {"order": [0]}}, "crc32c"])"}) {
+    EXPECT_THAT(
+        ConfigFailure("n5_default", fmt::format(R"({{"codecs": {}}})", codecs), {kInt16, {2}}),
+        HasSubstr("n5_default: codecs: expected transpose, bytes and a compressor"))
+        << codecs;
+  }
+  EXPECT_THAT(ConfigFailure("n5_default", "{}", {model::Datatype::String(), {2}}),
+              HasSubstr("has no fixed size"));
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

@@ -179,5 +179,38 @@ TEST(NumcodecsInZarr3Test, FixedScaleOffsetGoesOnOverMoreNumbersThanItLoadsAtOnc
   }
 }
 
+TEST(NumcodecsInZarr3Test, FixedScaleOffsetOfHalvesRoundsEachStep) {
+  // numpy.float16: 1 / 3 + 0.1
+  EXPECT_THAT(DecodeFilter<float>(R"({"name": "numcodecs.fixedscaleoffset",
+                              "configuration": {"scale": 3, "offset": 0.1, "astype": "<f2"}})",
+                                  Datatype::Float32(), std::vector<uint16_t>{0x3c00}),
+              ElementsAre(0.43310546875f));
+  EXPECT_THAT(DecodeFilter<double>(R"({"name": "numcodecs.fixedscaleoffset",
+                              "configuration": {"scale": 3, "offset": 0.1}})",
+                                   Datatype::Float64(), std::vector<double>{1}),
+              ElementsAre(1.0 / 3 + 0.1));
+  EXPECT_THAT(DecodeFilter<float>(R"({"name": "numcodecs.fixedscaleoffset",
+                              "configuration": {"scale": 3, "offset": 0.1, "astype": "<f4"}})",
+                                  Datatype::Float32(), std::vector<float>{1}),
+              ElementsAre(1.0f / 3.0f + 0.1f));
+}
+
+TEST(NumcodecsInZarr3Test, TypesThatAreNoNumbersAreRefused) {
+  for (const char* name : {"delta", "fixedscaleoffset", "quantize"}) {
+    EXPECT_THAT(
+        ConfigFailure(fmt::format("numcodecs.{}", name), "{}", {Datatype::Opaque(4), {1}}),
+        HasSubstr("does not apply to elements of opaque"));
+  }
+  EXPECT_EQ(ConfigFailure("numcodecs.astype", R"({"encode_dtype": "<i2"})",
+                          {Datatype::Opaque(4), {1}}),
+            "astype: does not apply to elements of opaque");
+  EXPECT_EQ(ConfigFailure("numcodecs.quantize", R"({"dtype": "<f4", "astype": "<i4"})",
+                          {Datatype::Float32(), {1}}),
+            "quantize: only floats can be quantized");
+  EXPECT_THAT(ConfigFailure("numcodecs.astype", R"({"encode_dtype": "<i2", "decode_dtype": 4})",
+                            {kInt32, {1}}),
+              HasSubstr("expected a type string, found the number 4"));
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

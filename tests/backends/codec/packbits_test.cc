@@ -177,5 +177,19 @@ TEST(PackBitsTest, ConfigurationsThatCannotBeAreRefused) {
             "packbits: does not apply to elements of opaque");
 }
 
+TEST(PackBitsTest, StructsThatOnlyLookComplexAreRefused) {
+  const auto pair = [](const Datatype& r, const Datatype& i, size_t bytes) {
+    return Datatype::Compound({{"r", r, 0}, {"i", i, r.size()}}, bytes);
+  };
+  const Datatype float32 = Datatype::Float32();
+  EXPECT_TRUE(MakeCodecFrom(kZarr3, "packbits", "{}", {pair(float32, float32, 8), {1}}));
+  for (const Datatype& other :
+       {pair(float32, float32, 12), pair(float32, Datatype::Float64(), 12),
+        pair(kInt32, kInt32, 8), Datatype::Compound({{"r", float32, 0}}, 4)}) {
+    EXPECT_THAT(ConfigFailure("packbits", "{}", {other, {1}}),
+                HasSubstr("packbits: does not apply to elements of compound"));
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

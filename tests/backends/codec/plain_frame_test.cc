@@ -123,5 +123,30 @@ TEST(PlainFrame, CodecsWithoutSuchAFormAreRefused) {
   EXPECT_FALSE(make(Json::array({{{"id", "blosc"}}}), uint64_t{1} << 30));
 }
 
+TEST_P(PlainFrameTest, OneElementStandsForAllInEitherOrder) {
+  const Json codecs = Json::array({{{"id", GetParam()}}});
+  const Datatype complex = Datatype::Complex(8, ByteOrder::kBig);
+  for (const Datatype& stored :
+       {Datatype::Integer(2, true), complex, Datatype::Array(complex, {2})}) {
+    const auto frame = PlainFrame::Make(codecs, stored, 3);
+    ASSERT_TRUE(frame);
+    const auto element = Count(stored.size());
+    std::vector<std::byte> all;
+    for (int i = 0; i < 3; ++i) all.insert(all.end(), element.begin(), element.end());
+    EXPECT_TRUE(Encode(*frame, element) == Encode(*frame, all));
+    const auto decoded = Decode(codecs, stored, 3, Encode(*frame, all));
+    ASSERT_THAT(decoded, IsOk());
+    EXPECT_TRUE(*decoded == all);
+  }
+}
+
+TEST(PlainFrame, WhatIsNoCodecIsRefused) {
+  const Datatype type = Datatype::Integer(2, true);
+  for (const char* codecs :
+       {R"(["zlib"])", R"([{"id": 1}])", "[{}]", R"([{"id": "shuffle"}])"}) {
+    EXPECT_FALSE(PlainFrame::Make(*ParseJson(codecs), type, 4)) << codecs;
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

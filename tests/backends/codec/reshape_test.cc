@@ -55,5 +55,36 @@ TEST(ReshapeTest, ConfigurationsThatCannotBeAreRefused) {
   EXPECT_THAT(failure(R"({"shape": ["x"]})"), HasSubstr("shape[0]: expected a non-negative"));
 }
 
+TEST(ReshapeTest, ExtentsOfTooManyElementsAreRefused) {
+  const ChunkForm small{kUint8, {2, 2}};
+  const auto codec = MakeCodecFrom(kZarr3, "reshape", R"({"shape": [[0, 1]]})", small);
+  ASSERT_TRUE(codec);
+  const ChunkForm huge{kUint8, {uint64_t{1} << 33, uint64_t{1} << 33}};
+  EXPECT_EQ(
+      FailureOf(std::get<std::shared_ptr<const ArrayToArrayCodec>>(*codec)->EncodedForm(huge),
+                model::ErrorCode::kLimit),
+      "shape[0]: too large");
+  std::string ones = "1";
+  for (int i = 0; i < 64; ++i) ones += ", 1";
+  EXPECT_THAT(ConfigFailure("reshape", fmt::format(R"({{"shape": [{}]}})", ones), small),
+              HasSubstr("expected a list of at most 64"));
+}
+
+TEST(ReshapeTest, TextsStayInOrder) {
+  const CodecChain chain =
+      MakeChain(R"([{"name": "reshape", "configuration": {"shape": [2]}}, "vlen-utf8"])",
+                {model::Datatype::String(), {1, 2}});
+  Scratch scratch;
+  const auto stream =
+      chain.DecodeVariable(FromHex("02000000010000006100000000").span(), {1, 2}, 1000, scratch);
+  ASSERT_TRUE(stream) << stream.error().message();
+  EXPECT_EQ(ToHex(stream->span()),
+            "0000000000000000"
+            "0500000000000000"
+            "0900000000000000"
+            "0100000061"
+            "00000000");
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

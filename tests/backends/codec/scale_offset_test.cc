@@ -80,5 +80,27 @@ TEST(ScaleOffsetTest, GoesOnOverMoreNumbersThanItLoadsAtOnce) {
   for (size_t i = 0; i < reals.size(); ++i) ASSERT_EQ(decoded[i], reals[i] / 2 + 7) << i;
 }
 
+TEST(ScaleOffsetTest, EveryTypeComputesInItsOwnPrecision) {
+  EXPECT_THAT(DecodeFilter<double>(
+                  R"({"name": "scale_offset", "configuration": {"offset": 0.1, "scale": 3}})",
+                  Datatype::Float64(), std::vector<double>{1, -2}),
+              ElementsAre(1.0 / 3 + 0.1, -2.0 / 3 + 0.1));
+  // numpy.float16(1) / numpy.float16(3) + numpy.float16(0.1) is 0.433, which is 36ee.
+  EXPECT_THAT(DecodeFilter<uint16_t>(
+                  R"({"name": "scale_offset", "configuration": {"offset": 0.1, "scale": 3}})",
+                  Datatype::Float("float16", 2), std::vector<uint16_t>{0x3c00}),
+              ElementsAre(0x36ee));
+  EXPECT_THAT(DecodeFilter<float>(
+                  R"({"name": "scale_offset",
+                      "configuration": {"scale": "0x40000000", "offset": "-Infinity"}})",
+                  Datatype::Float32(), std::vector<float>{1}),
+              ElementsAre(-std::numeric_limits<float>::infinity()));
+}
+
+TEST(ScaleOffsetTest, BoolsHaveNoScale) {
+  EXPECT_EQ(ConfigFailure("scale_offset", "{}", {Datatype::Bool(), {1}}),
+            "scale_offset: does not apply to elements of enum");
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

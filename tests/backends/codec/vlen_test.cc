@@ -146,5 +146,73 @@ TEST(VlenTest, ListsOfSingleBytesLookLikeTextsAndOthersDoNot) {
   }
 }
 
+TEST(VlenTest, ItemsMayBeOfAByte) {
+  const CodecChain chain =
+      MakeZarr2(R"([{"id": "vlen-array", "dtype": "|u1"}])", Datatype::Vlen(kUint8), {1});
+  const auto stream = DecodeVariable(chain, FromHex("01000000020000000708").span(), {1});
+  ASSERT_TRUE(stream) << stream.error().message();
+  EXPECT_EQ(ToHex(AsBytes(ElementsOf(*stream, 1)[0])), "020000000708");
+}
+
+TEST(VlenTest, ItemsThatCannotBeAreRefused) {
+  EXPECT_EQ(ConfigFailure("numcodecs.vlen-array", R"({"dtype": "|S0"})",
+                          {Datatype::Vlen(kInt16), {2}}),
+            "vlen-array: dtype: items of 0 bytes");
+  for (const Datatype& dtype :
+       {kInt16, Datatype::String(), Datatype::Vlen(Datatype::String())}) {
+    EXPECT_THAT(ConfigFailure("numcodecs.vlen-array", R"({"dtype": "<i2"})", {dtype, {2}}),
+                HasSubstr("vlen-array: does not apply to elements of"));
+  }
+  EXPECT_EQ(ConfigFailure("vlen-utf8", "{}", {Datatype::Vlen(Datatype::String()), {2}}),
+            "vlen-utf8: does not apply to elements of vlen");
+}
+
+// Two shards' worth of text: [["a", "bb"], ["c", "dd"]] in inner chunks of one column, of
+// which the second is missing if `has_second` is false.
+Bytes ShardOfTexts(bool has_second) {
+  const std::string first =
+      "020000000100000061"
+      "0100000063";
+  const std::string second =
+      "02000000020000006262"
+      "020000006464";
+  std::string index =
+      "0000000000000000"
+      "0e00000000000000";
+  index += has_second ? "0e00000000000000"
+                        "1000000000000000"
+                      : "ffffffffffffffff"
+                        "ffffffffffffffff";
+  return FromHex(first + (has_second ? second : "") + index);
+}
+
+CodecChain ShardedTexts(std::string_view fill) {
+  const auto bytes = std::as_bytes(std::span(fill));
+  return MakeChain(
+      R"([{"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 1],
+           "codecs": ["vlen-utf8"],
+           "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}])",
+      {Datatype::String(), {2, 2}, {bytes.begin(), bytes.end()}});
+}
+
+TEST(VlenTest, TextsInShardsAreInTheOrderOfTheShard) {
+  const CodecChain chain = ShardedTexts(Text("-"));
+  const auto whole = DecodeVariable(chain, ShardOfTexts(true).span(), {2, 2});
+  ASSERT_TRUE(whole) << whole.error().message();
+  EXPECT_THAT(ElementsOf(*whole, 4), ElementsAre(Text("a"), Text("bb"), Text("c"), Text("dd")));
+  const auto half = DecodeVariable(chain, ShardOfTexts(false).span(), {2, 2});
+  ASSERT_TRUE(half) << half.error().message();
+  EXPECT_THAT(ElementsOf(*half, 4), ElementsAre(Text("a"), Text("-"), Text("c"), Text("-")));
+}
+
+TEST(VlenTest, ShardsOfMoreThanTheLimitAreRefused) {
+  const CodecChain chain = ShardedTexts(Text("-"));
+  const Bytes shard = ShardOfTexts(true);
+  EXPECT_THAT(VariableFailure(chain, shard.span(), {2, 2}, 31, ErrorCode::kLimit),
+              ::testing::HasSubstr("sharding_indexed: a chunk of 4 elements"));
+  EXPECT_THAT(VariableFailure(chain, shard.span(), {2, 2}, 60, ErrorCode::kLimit),
+              ::testing::HasSubstr("sharding_indexed: a chunk of 62 bytes, more than 60"));
+}
+
 }  // namespace
 }  // namespace ndlfs::backends
