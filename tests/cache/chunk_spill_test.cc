@@ -318,5 +318,36 @@ TEST(SpillSpaceTest, NothingIsReadBeyondWhatWasWritten) {
   EXPECT_FALSE(file->Read(2, 0, out));
 }
 
+TEST(SpillSpaceTest, OpensNoMoreFilesThanItMay) {
+  SpillSpace space(Directory(), kPlenty);
+  std::vector<std::shared_ptr<SpillSpace::File>> files;
+  while (auto file = space.Open(10)) {
+    files.push_back(std::move(file));
+    ASSERT_LT(files.size(), 100000u);
+  }
+  files.pop_back();
+  EXPECT_NE(space.Open(10), nullptr);
+}
+
+TEST(SpillSpaceTest, ADirectoryThatTakesNoFilesIsReportedOnce) {
+  std::vector<std::string> reports;
+  SpillSpace space("/proc", kPlenty,
+                   [&](std::string_view text) { reports.emplace_back(text); });
+  EXPECT_EQ(space.Open(10), nullptr);
+  space.CountRefused();
+  space.CountRefused();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_TRUE(reports[0].starts_with("/proc: ")) << reports[0];
+}
+
+TEST_F(ChunkSpillTest, AChunkThatIsLargerThanASlotIsNotWritten) {
+  spill_->SetReader(this, 0, 5);
+  spill_->Take(1, Block("0123456789!"));
+  EXPECT_FALSE(spill_->Contains(1));
+  spill_->Take(1, Block("abc"));
+  spill_->Take(1, Block("def"));
+  EXPECT_EQ(ReadBack(*spill_, 1, 0, 3), "abc") << "what is there stays";
+}
+
 }  // namespace
 }  // namespace ndlfs::cache

@@ -282,5 +282,44 @@ TEST(JoinedReaderTest, AMissingPartHidesNoneOfThoseAfterItFromAChunk) {
   EXPECT_GT(cache.stats().misses, 0u);
 }
 
+TEST(JoinedReaderTest, TheCostOfAChunkIsThatOfItsParts) {
+  ChunkCache cache(1 << 20);
+  const auto join = MakeJoin({6, 4}, 0, {2, 2, 2});
+  std::vector<uint64_t> whole = {6, 4};
+  join->spec_.grid = ChunkGrid::Regular(whole, whole, ChunkGrid::Edge::kCropped).value();
+  const ArrayReader reader(join, cache);
+  const auto cost = reader.CostOf(0);
+  ASSERT_TRUE(cost);
+  EXPECT_EQ(cost->fetched_bytes, 48u + 8u) << "the chunks of the last part are larger";
+  EXPECT_FALSE(cost->is_kept);
+  EXPECT_TRUE(*reader.IsStored(0));
+  EXPECT_FALSE(reader.IsKept(0));
+  EXPECT_TRUE(reader.Prefetch(0));
+  EXPECT_TRUE(reader.CostOf(0)->is_kept) << "all are in memory";
+}
+
+TEST(JoinedReaderTest, PartsThatAreMissingCostNothingAndEmptyOnesAreLeftOut) {
+  ChunkCache cache(1 << 20);
+  const auto join = MakeJoin({4, 2}, 0, {2, 0, 2});
+  std::vector<uint64_t> whole = {4, 2};
+  join->spec_.grid = ChunkGrid::Regular(whole, whole, ChunkGrid::Edge::kCropped).value();
+  join->failing_ = 2;
+  const ArrayReader reader(join, cache);
+  const auto cost = reader.CostOf(0);
+  ASSERT_TRUE(cost);
+  EXPECT_EQ(cost->fetched_bytes, 8u);
+}
+
+TEST(JoinedReaderTest, ManyPartsAreOpenAtATime) {
+  ChunkCache cache(1 << 20);
+  const auto join = MakeJoin({600, 1}, 0, std::vector<uint64_t>(300, 2));
+  const ArrayReader reader(join, cache);
+  EXPECT_EQ(ReadAll(reader, 100), Numbers({600, 1}));
+  EXPECT_EQ(join->opened_, 300u);
+  std::byte out[4];
+  ASSERT_TRUE(reader.Read(0, out));
+  EXPECT_EQ(join->opened_, 301u) << "the first was closed";
+}
+
 }  // namespace
 }  // namespace ndlfs::cache

@@ -157,7 +157,6 @@ TEST(DocumentsTest, NumbersAndTextsOfOtherTypesAreNotConverted) {
   EXPECT_FALSE(decode(kUint8, R"([1.5,"|u1",[1]])"));
   EXPECT_FALSE(decode(kUint8, R"(["1","|u1",[1]])"));
   EXPECT_FALSE(decode(kUint8, R"([true,"|u1",[1]])"));
-  EXPECT_FALSE(decode(Datatype::Bool(), R"([2,"|b1",[1]])"));
   EXPECT_FALSE(decode(Datatype::Float64(), R"(["one","<f8",[1]])"));
   EXPECT_THAT(*decode(kUint8, R"([255,"|u1",[1]])"), ElementsAre(std::byte{255}));
 }
