@@ -140,11 +140,31 @@ std::optional<model::Value> NumberOfText(const std::string& text,
   return model::Value(real);
 }
 
+// The numbers of names of an enum; false if one of them is not its name.
+bool TakeConstants(const model::Value& value, const model::Datatype& stored,
+                   std::vector<model::Value>& numbers) {
+  if (const auto* list = value.list()) {
+    return std::ranges::all_of(*list, [&](const model::Value& one) {
+      return one.list() == nullptr && TakeConstants(one, stored, numbers);
+    });
+  }
+  if (value.text() == nullptr) return false;
+  const auto found =
+      std::ranges::find(stored.constants(), *value.text(), &model::Datatype::Constant::name);
+  if (found == stored.constants().end()) return false;
+  numbers.emplace_back(found->value);
+  return true;
+}
+
 // The attribute `_FillValue`; false if it is not understood.
 bool TakeFillValue(const Attributes& attributes, const model::Datatype& stored,
                    std::vector<model::Value>& numbers) {
   constexpr std::string_view kName = "_FillValue";
   if (TakeNumbers(attributes, kName, numbers)) return true;
+  if (stored.kind() == model::Datatype::Kind::kEnum &&
+      TakeConstants(FindAttribute(attributes, kName)->value, stored, numbers)) {
+    return true;
+  }
   const auto number = NumberOfText(TextOf(attributes, kName), stored);
   if (number) numbers.push_back(*number);
   return number.has_value();

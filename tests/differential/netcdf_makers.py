@@ -46,7 +46,8 @@ def make_netcdf(form, types=NUMBERS):
         with netCDF4.Dataset(path, "w", format=form) as file:
             for (group, dim), size in sorted(sizes.items()):
                 place = groups_of(file, f"{group}/") if group else file
-                can_grow = dim == "t" or is_4
+                # Without records, nothing tells how long other dimensions have grown.
+                can_grow = dim == "t" or (is_4 and all(array.stored.size for array in arrays.values()))
                 grows = can_grow and (size == 0 or d.chance(f"{group} {dim} grows".strip(), .5 if dim == "t" else .2))
                 place.createDimension(dim, None if grows else size)
             for name, array in arrays.items():

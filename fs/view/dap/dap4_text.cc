@@ -300,27 +300,33 @@ class DmrWriter {
 
   void WriteAttributesOf(uint32_t number) {
     const NewObject& object = objects()[number];
-    const bool is_number =
-        object.type.kind() == TypeKind::kInteger || object.type.kind() == TypeKind::kFloat;
-    bool has_missing_value = false;
     const NewAttribute* fill = nullptr;
+    bool has_missing_value = false;
     for (const NewAttribute& attribute : object.attributes) {
       has_missing_value = has_missing_value || attribute.name == "missing_value";
-      AttributeValues values = ValuesOf(attribute);
       if (attribute.name == "_FillValue") {
-        // It has to be of the type of its variable.
-        if (!is_number || !(attribute.type == object.type)) continue;
-        values.type = Dap4TypeName(object.type);
         fill = &attribute;
+      } else {
+        WriteAttribute(out_, attribute.name, ValuesOf(attribute));
       }
-      WriteAttribute(out_, attribute.name, values);
     }
+    if (fill != nullptr) WriteFill(object.type, *fill, has_missing_value);
     WriteTrueName(number);
-    // netCDF-C 4.9 changes the last bits of `_FillValue`, too. Programs then find fill values
-    // by this attribute.
-    if (fill != nullptr && object.type.kind() == TypeKind::kFloat &&
-        object.type.size() < sizeof(double) && !has_missing_value) {
-      WriteAttribute(out_, "missing_value", ValuesOf(*fill));
+  }
+
+  // `_FillValue` has to be of the type of its variable. netCDF-C 4.9 knows none for enums, and
+  // changes the last bits of floats. Programs then find fill values by `missing_value`.
+  void WriteFill(const Datatype& type, const NewAttribute& fill, bool has_missing_value) {
+    const bool is_enum = type.kind() == TypeKind::kEnum && fill.type == type.base();
+    const bool is_number =
+        (type.kind() == TypeKind::kInteger || type.kind() == TypeKind::kFloat) &&
+        fill.type == type;
+    if (!is_enum && !is_number) return;
+    const AttributeValues values = ValuesOf(fill);
+    if (is_number) WriteAttribute(out_, fill.name, {Dap4TypeName(type), values.values});
+    const bool is_rounded = type.kind() == TypeKind::kFloat && type.size() < sizeof(double);
+    if ((is_enum || is_rounded) && !has_missing_value) {
+      WriteAttribute(out_, "missing_value", values);
     }
   }
 

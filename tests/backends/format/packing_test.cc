@@ -128,5 +128,24 @@ TEST_F(PackingTest, UnsignedSaysHowIntegersAreRead) {
   EXPECT_EQ(TypeAsRead(*ReadPacking(node_), kDouble), kDouble);
 }
 
+TEST_F(PackingTest, FillValuesOfEnumsAreNumbersOrNames) {
+  const auto type =
+      Datatype::Enum(Datatype::Integer(1, false), {{"red", 0}, {"none", 5}, {"blue", 7}});
+  for (const Value& fill : {Value("none"), Value(Value::List{Value("none")}), Value(5)}) {
+    SetType(type);
+    Add("_FillValue", type, fill);
+    const auto packing = ReadPacking(node_);
+    ASSERT_TRUE(packing);
+    ASSERT_EQ(packing->missing.size(), 1U);
+    EXPECT_EQ(RealOf(packing->missing[0]), 5);
+  }
+  for (const Value& fill :
+       {Value("green"), Value(Value::List{Value("none"), Value("green")})}) {
+    SetType(type);
+    Add("_FillValue", type, fill);
+    EXPECT_FALSE(ReadPacking(node_));
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

@@ -230,6 +230,31 @@ TEST_F(Dap4Test, WhatTheGroupLacksIsRefused) {
   EXPECT_EQ(Read("data[.dmr"), "none");
 }
 
+// netCDF-C knows no `_FillValue` of enums, and changes the last bits of floats.
+TEST_F(Dap4Test, FillValuesAreWrittenAsReadersFindThem) {
+  const auto add = [this](const std::string& path, const Datatype& type,
+                          const Datatype& of_fill, model::Value fill, std::string elements) {
+    model::Ndarray ndarray;
+    ndarray.shape = {{1, ""}};
+    ndarray.attributes = {{.name = "_FillValue", .type = of_fill, .value = std::move(fill)}};
+    hierarchy_->AddArray(path, ndarray, Array(type, {1}, std::move(elements)));
+  };
+  const auto base = Datatype::Integer(1, false);
+  add("/named", Datatype::Enum(base, {{"no", 1}, {"none", 2}}), base,
+      model::Value(model::WideInt{2}), "\2");
+  add("/whole", base, base, model::Value(model::WideInt{3}), "\3");
+  add("/real", Datatype::Float32(), Datatype::Float32(), model::Value(0.5), test::Raw(0.5f));
+  const std::string dmr = Read("data.dmr");
+  EXPECT_THAT(dmr, HasSubstr("<Enum name=\"named\" enum=\"/enum\"><Dim size=\"1\"/><Attribute "
+                             "name=\"missing_value\" type=\"UInt8\"><Value>2</Value>"));
+  EXPECT_THAT(dmr, HasSubstr("<UInt8 name=\"whole\"><Dim size=\"1\"/><Attribute "
+                             "name=\"_FillValue\" type=\"UInt8\"><Value>3</Value></Attribute>\n"
+                             "</UInt8>"));
+  EXPECT_THAT(dmr,
+              HasSubstr("name=\"_FillValue\" type=\"Float32\"><Value>0.5</Value></Attribute>"
+                        "\n<Attribute name=\"missing_value\" type=\"Float64\"><Value>0.5"));
+}
+
 }  // namespace
 }  // namespace ndlfs::fs
 #endif
