@@ -98,10 +98,12 @@ std::optional<sys_seconds> After(sys_seconds first, const std::string& unit, int
   if (unit == "min") return first + minutes(count);
   if (unit == "h") return first + hours(count);
   if (unit == "d") return first + days(count);
-  if (count > 200'000) return std::nullopt;
+  // Beyond every last date, and years have 16 bits.
+  const int64_t in_months = unit == "y" ? 12 * count : count;
+  if (in_months > 200'000) return std::nullopt;
   const auto day = std::chrono::floor<days>(first);
   year_month_day date{day};
-  date += unit == "y" ? months(12 * count) : months(count);
+  date += months(in_months);
   if (!date.ok()) date = date.year() / date.month() / std::chrono::last;
   return std::chrono::sys_days(date) + (first - day);
 }

@@ -277,5 +277,39 @@ TEST(Fletcher32CodecTest, HasTheSumsOfAnyLengthAndTheLargestWordsDoNotOverflow) 
   }
 }
 
+TEST(LzmaCodecTest, FiltersOfProgramsAreKnown) {
+  for (const int id : {4, 5, 6, 7, 8, 9}) {
+    EXPECT_NE(MakeBytesToBytes(kNumcodecs, "lzma",
+                               fmt::format(R"({{"format": 3, "filters":
+                                   [{{"id": {}, "start_offset": null}}, {{"id": 33}}]}})",
+                                           id)),
+              nullptr)
+        << id;
+  }
+  EXPECT_THAT(
+      MakeFailure(kNumcodecs, "lzma",
+                  R"({"format": 3, "filters": [{"id": 4, "start_offset": 4294967296}]})",
+                  ByteForm(1)),
+      HasSubstr("start_offset: 4294967296 is too large"));
+  EXPECT_EQ(MakeFailure(kNumcodecs, "lzma", R"({"format": 3, "filters": {}})", ByteForm(1)),
+            "lzma: a raw stream needs a list of filters");
+}
+
+TEST(LzmaCodecTest, RawStreamsMayNotTakeAllMemory) {
+  const auto codec = MakeBytesToBytes(
+      kNumcodecs, "lzma", R"({"format": 3, "filters": [{"id": 33, "dict_size": 1610612736}]})");
+  Bytes decoded(3);
+  EXPECT_FALSE(codec->Decode(FromHex("0100").span(), decoded.span()));
+}
+
+TEST(LzmaCodecTest, TheFormatMayBeFound) {
+  const auto codec = MakeBytesToBytes(kNumcodecs, "lzma", R"({"format": 0})");
+  const Bytes twice = FromHex(std::string(kXzAbc) + std::string(kXzAbc));
+  Bytes decoded(6);
+  const auto size = codec->Decode(twice.span(), decoded.span());
+  ASSERT_TRUE(size) << size.error().message();
+  EXPECT_EQ(AsText(decoded.span()), "abcabc") << "streams follow each other";
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

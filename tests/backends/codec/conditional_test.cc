@@ -127,5 +127,16 @@ TEST(ConditionalTest, TheHeaderMayHaveMoreThanOneByteOfCodecs) {
       "conditional: codec 9 of 9 was applied");
 }
 
+TEST(ConditionalTest, HeadersAreWholeBytesOfALimitedNumber) {
+  EXPECT_EQ(ConfigurationFailure(R"({"codecs": {}})"),
+            "conditional: codecs: expected a list, found an object");
+  EXPECT_THAT(ConfigurationFailure(R"({"codecs": ["crc32c"], "header_bits": 1000000000})"),
+              HasSubstr("header_bits: 1000000000 for 1 codecs"));
+  std::string many = R"("crc32c")";
+  for (int i = 0; i < 2000; ++i) many += R"(, "crc32c")";
+  EXPECT_THAT(ConfigurationFailure(R"({"codecs": [)" + many + "]}", ErrorCode::kLimit),
+              HasSubstr("2001 codecs, more than"));
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

@@ -117,5 +117,44 @@ TEST(Hdf5FilterTest, NumbersOfMoreThan64BitsAreRead) {
             "0000000000000000f8ff070000000000");
 }
 
+TEST(Hdf5FilterTest, DescriptionsOfTypesThatLieAreRefused) {
+  EXPECT_EQ(Hdf5Failure("5", "[8, 0, 4]"), "nbit: no parameters of a type");
+  EXPECT_EQ(Hdf5Failure("5", "[8, 0, 4, 1, 0, 0, 8, 0]"),
+            "nbit: 0 bytes where there is room for 0");
+  EXPECT_EQ(Hdf5Failure("5", "[8, 0, 4, 1, 2, 2, 8, 0]"),
+            "nbit: 8 bits from bit 0 of 2 bytes in order 2");
+  EXPECT_EQ(Hdf5Failure("5", "[8, 0, 4, 1, 2, 0, 0, 0]"),
+            "nbit: 0 bits from bit 0 of 2 bytes in order 0");
+  EXPECT_EQ(Hdf5Failure("5", "[8, 0, 4, 1, 2, 0, 8, 4294967295]"),
+            "nbit: 8 bits from bit 4294967295 of 2 bytes in order 0");
+  EXPECT_EQ(Hdf5Failure("5", "[6, 0, 4, 2, 4, 1]"), "nbit: an array without a base type");
+  EXPECT_EQ(Hdf5Failure("5", "[7, 0, 4, 2, 4, 1, 0]"),
+            "nbit: an array of 4 bytes with items of 0");
+  EXPECT_EQ(Hdf5Failure("5", "[9, 0, 4, 3, 4, 1, 4, 1, 2, 0, 12, 0]"),
+            "nbit: a member at byte 4 of 4");
+}
+
+TEST(Hdf5FilterTest, ArraysOfWhateverBytesAreReadUnchanged) {
+  const auto codec =
+      MakeBytesToBytes(CodecDialect::kHdf5, "5", R"({"cd_values": [7, 0, 2, 2, 3, 4, 3]})");
+  Bytes decoded(6);
+  const auto size = codec->Decode(FromHex("010203fdfeff").span(), decoded.span());
+  ASSERT_TRUE(size) << size.error().message();
+  EXPECT_EQ(ToHex(decoded.span()), "010203fdfeff");
+}
+
+TEST(Hdf5FilterTest, TypesOfScaleOffsetAreNumbers) {
+  const auto failure = [](int of_class, int size, int sign, int order) {
+    return Hdf5Failure("6",
+                       fmt::format("[2, 0, 4, {}, {}, {}, {}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
+                                   "0, 0]",
+                                   of_class, size, sign, order));
+  };
+  EXPECT_EQ(failure(0, 3, 0, 0), "scaleoffset: class 0, 3 bytes, sign 0, order 0");
+  EXPECT_EQ(failure(1, 2, 0, 0), "scaleoffset: class 1, 2 bytes, sign 0, order 0");
+  EXPECT_EQ(failure(2, 4, 0, 0), "scaleoffset: class 2, 4 bytes, sign 0, order 0");
+  EXPECT_EQ(failure(0, 4, 0, 2), "scaleoffset: class 0, 4 bytes, sign 0, order 2");
+}
+
 }  // namespace
 }  // namespace ndlfs::backends
