@@ -430,6 +430,8 @@ TEST(GribProjectionTest, ACloseConeIsStillACone) {
   GribGrid grid = MapGrid(GribGridKind::kLambert);
   grid.latin1 = 89.5;
   EXPECT_NE(MakeGribProjection(grid), nullptr);
+  std::swap(grid.latin1, grid.latin2);
+  EXPECT_NE(MakeGribProjection(grid), nullptr);
   grid.latin1 = 90;
   EXPECT_EQ(MakeGribProjection(grid), nullptr);
 }

@@ -367,8 +367,8 @@ std::vector<float> DecodeMade(const Bytes& message, size_t points) {
 const std::string kPackedBytes("\0\0\0\0\0\0\0\0\0\0\x08\0", 12);
 
 TEST(GribFieldTest, BitsOfABitmapBehindTheLastPointSayNothing) {
-  constexpr size_t kPoints = 13;
-  constexpr std::string_view kPresent = "1011011001011";
+  constexpr size_t kPoints = 15;
+  constexpr std::string_view kPresent = "101101100101111";
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> expected;
   std::string data;
@@ -376,7 +376,7 @@ TEST(GribFieldTest, BitsOfABitmapBehindTheLastPointSayNothing) {
     if (present == '1') data += static_cast<char>(40 + data.size());
     expected.push_back(present == '1' ? static_cast<float>(data.back()) : nan);
   }
-  for (const char* bits : {"b658", "b65f", "b65c", "b65cff"}) {
+  for (const char* bits : {"b65e", "b65f", "b65e00", "b65fff"}) {
     const std::string bitmap = '\0' + std::string(AsText(FromHex(bits).span()));
     const Bytes message =
         MadeField(kPoints, static_cast<uint32_t>(data.size()), kPackedBytes, bitmap, data);
