@@ -17,6 +17,9 @@ namespace ndlfs::backends {
 namespace {
 
 constexpr double kMicro = 1e-6, kMilli = 1e-3, kCenti = 1e-2;
+// IAU 1965, in metres. The tables of the Manual say f = 1/297.0, too, which contradicts both
+// axes.
+constexpr double kIauMajor = 6378160, kIauMinor = 6356775;
 
 // A number of octets 16 to 30: its decimal scale, then the number.
 double Scaled(const GribOctets& in, size_t octet, double unit) {
@@ -38,7 +41,7 @@ void ReadEarth(const GribOctets& in, GribGrid& grid) {
     case 1:
       return SetSphere(Scaled(in, 16, 1), grid);
     case 2:
-      return SetEllipsoid(6378160, 6378160 * (1 - 1 / 297.0), grid);
+      return SetEllipsoid(kIauMajor, kIauMinor, grid);
     case 3:
       return SetEllipsoid(Scaled(in, 21, 1000), Scaled(in, 26, 1000), grid);
     case 4:
@@ -453,7 +456,7 @@ model::Result<std::shared_ptr<const GribGrid>> ParseGribGrid1(GribSection sectio
   grid->component_flags = in.U8(17);
   if ((grid->component_flags & 0x40) != 0) {
     grid->earth_shape = 2;
-    SetEllipsoid(6378160, 6378160 * (1 - 1 / 297.0), *grid);
+    SetEllipsoid(kIauMajor, kIauMinor, *grid);
   }
   grid->scan_mode = in.U8(28) & 0xe0;
   ReadKind1(in, *grid);

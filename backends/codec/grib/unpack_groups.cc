@@ -269,7 +269,7 @@ struct SecondOrder {
   bool has_widths = true;   // one for each group
   bool turns_rows = false;
   unsigned reference_bits = 0, width_bits = 0, length_bits = 0, first_bits = 0;
-  uint64_t groups = 0, values = 0;
+  uint64_t groups = 0;
   ConstByteSpan first;  // values and bias, with what follows them
   ConstByteSpan lists;  // used if there are no first values
   unsigned order = 0;
@@ -292,7 +292,6 @@ model::Result<SecondOrder> ReadSecondOrder1(ConstByteSpan section) {
   head.turns_rows = (flags & kTurnedRows) != 0;
   head.reference_bits = in.U8(11);
   head.groups = in.U16(17) + 65536 * uint64_t{in.U8(21)};
-  head.values = in.U16(19);
   size_t octet = 22;
   if (head.is_extended) {
     if (head.has_bitmap || !head.has_widths) {

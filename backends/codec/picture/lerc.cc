@@ -53,7 +53,6 @@ Bytes WithMask(ConstByteSpan pixels, size_t samples, ConstByteSpan mask) {
   return made;
 }
 
-// Puts the samples of pixels together that are stored band by band.
 // Whether a part of a picture may be of version 6. That compresses floats in a way for which
 // the library ends the process if the bytes are damaged.
 bool HasVersion6(ConstByteSpan picture) {
@@ -69,6 +68,7 @@ bool HasVersion6(ConstByteSpan picture) {
   return false;
 }
 
+// Puts the samples of pixels together that are stored band by band.
 Bytes Interleaved(ConstByteSpan bands, size_t count, size_t size) {
   Bytes made(bands.size());
   const size_t pixels = bands.size() / size / count;

@@ -461,5 +461,36 @@ TEST(ScratchTest, SlotsAreDistinctAndGrow) {
   EXPECT_EQ(scratch.Get(1, 10).size(), 10u);
 }
 
+TEST(FlatChainTest, FortranOrderIsColumnMajorAndOneAxisHasNone) {
+  const auto decode = [](const FlatEncoding& encoding, const Shape& shape, const char* hex) {
+    const auto chain = MakeFlatChain(encoding, shape);
+    if (!chain) return chain.error().message();
+    return Decode(*chain, FromHex(hex).span(), shape);
+  };
+  EXPECT_EQ(decode({.stored = kUint8}, {2, 3}, "000102030405"), "000102030405");
+  EXPECT_EQ(decode({.stored = kUint8, .fortran_order = true}, {2, 3}, "000301040205"),
+            "000102030405");
+  EXPECT_EQ(
+      decode({.stored = Datatype::Integer(2, true, ByteOrder::kBig), .fortran_order = true},
+             {2, 2}, "0001000300020004"),
+      "0100020003000400");
+  const auto one = MakeFlatChain({.stored = kUint8, .fortran_order = true}, {4});
+  ASSERT_TRUE(one) << one.error().message();
+  EXPECT_TRUE(one->IsIdentity());
+}
+
+TEST(Zarr3ChainTest, CastToANarrowTypeMayNameItByAnObject) {
+  // Stored as int4: the highest bits of a byte say nothing.
+  for (const std::string_view type : {R"("int4")", R"({"name": "int4"})"}) {
+    const auto chain = MakeZarr3Chain(
+        *ParseJson(fmt::format(
+            R"([{{"name": "cast_value", "configuration": {{"data_type": {}}}}}, "bytes"])",
+            type)),
+        {kInt16, {2}});
+    ASSERT_TRUE(chain) << chain.error().message();
+    EXPECT_EQ(Decode(*chain, FromHex("17f8").span(), {2}), "0700f8ff");
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

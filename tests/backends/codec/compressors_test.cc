@@ -192,12 +192,12 @@ TEST(Crc32cCodecTest, HasThePublishedCheckValue) {
 }
 
 TEST(Crc32cCodecTest, TheProcessorsInstructionsAgreeWithTheTables) {
-  Bytes bytes(10000);
-  for (size_t i = 0; i < bytes.size(); ++i)
-    bytes.data()[i] = static_cast<std::byte>(i * i >> 3);
-  for (size_t size = 0; size <= bytes.size(); size += size < 100 ? 1 : 997) {
-    const ConstByteSpan part = bytes.span().subspan(bytes.size() - size);
-    EXPECT_EQ(Crc32c(part), Crc32cPortable(part)) << size;
+  std::vector<std::byte> bytes(40'000);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 256);
+  // Wherever the lanes begin and end.
+  for (size_t size = 0; size < bytes.size(); size += size < 300 ? 1 : 61) {
+    const ConstByteSpan part = std::span(bytes).last(size);
+    ASSERT_EQ(Crc32c(part), Crc32cPortable(part)) << size;
   }
 }
 
@@ -234,15 +234,6 @@ TEST(RegistryTest, HdfFiltersAreCalledFilters) {
   EXPECT_EQ(
       MakeFailure(CodecDialect::kHdf5, "4711", "{}", ByteForm(1), ErrorCode::kUnsupported),
       "unknown filter \"4711\"");
-}
-
-TEST(Crc32cCodecTest, AgreesWithTheTablesWhereverItsLanesEnd) {
-  std::vector<std::byte> bytes(40'000);
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 256);
-  for (size_t size = 0; size < bytes.size(); size += size < 300 ? 1 : 61) {
-    const ConstByteSpan part = std::span(bytes).first(size);
-    ASSERT_EQ(Crc32c(part), Crc32cPortable(part)) << size;
-  }
 }
 
 // Fletcher's sums of big-endian words modulo 65535, in which 65535 stands for 0, as HDF5 has

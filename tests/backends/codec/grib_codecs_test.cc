@@ -387,5 +387,11 @@ TEST(GribCoordinatesTest, WhatHasNoCoordinatesSaysSo) {
       HasSubstr("coordinates of the grid 0 of edition 2 with these parameters"));
 }
 
+TEST(GribCodecsTest, OnlyLongitudesFrom180OnAreWrapped) {
+  const Bytes message = CountingMessage({0, 50, 44.5, 40, 359.5, 45});
+  EXPECT_THAT(Axis(R"("var": "longitude", "adjust_longitude_range": true)", message.span(), 8),
+              ElementsAre(-135.5, -90.5, -45.5, -0.5, 44.5, 89.5, 134.5, 179.5));
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

@@ -327,5 +327,15 @@ TEST(GribMessageTest, HeadersOfMoreThanAnybodyWritesAreRefused) {
   EXPECT_THAT(ParseFailure(Message2(many), ErrorCode::kLimit), HasSubstr("a header of 17"));
 }
 
+TEST(GribMessageTest, FloatsHaveNoBitsOrScales) {
+  const std::string text = GribText("Ieee32");
+  const auto message = ParseGribMessage(AsBytes(text));
+  ASSERT_TRUE(message) << message.error().message();
+  const GribPacking& packing = *message->fields[0].packing;
+  EXPECT_EQ(packing.method, GribMethod::kIeee);
+  EXPECT_EQ(packing.bits, 0);
+  EXPECT_EQ(packing.decimal_scale, 0);
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

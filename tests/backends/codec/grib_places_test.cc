@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/codec/grib/coordinates.h"
@@ -277,6 +278,161 @@ TEST(GribProjectionTest, ConesThatAreNoneHaveNoProjection) {
   EXPECT_EQ(MakeGribProjection(grid), nullptr);
   grid = MapGrid(GribGridKind::kMercator);
   grid.major_axis = grid.minor_axis = 0;
+  EXPECT_EQ(MakeGribProjection(grid), nullptr);
+}
+
+// Code table 3.2. Scaled numbers: 6371.5 km as a radius, and axes in kilometres and in metres.
+TEST(GribPlacesTest, EarthsAreThoseOfTheCodeTable) {
+  const auto axes = [](uint8_t shape) {
+    SectionText section;
+    section.Put(0, 4).Put(3, 1).Put(0, 1).Put(1, 4).Put(0, 2).Put(0, 2).Put(shape, 1);
+    section.Put(1, 1).Put(63715000, 4);
+    if (shape == 3) {
+      section.Put(2, 1).Put(637815, 4).Put(3, 1).Put(6356750, 4);
+    } else {
+      section.Put(1, 1).Put(63781500, 4).Put(0, 1).Put(6356750, 4);
+    }
+    section.Put(1, 4).Put(1, 4).Put(0, 40);
+    const auto grid = Parse(section).value();
+    EXPECT_EQ(grid->earth_shape, shape);
+    return std::vector<double>{grid->major_axis, grid->minor_axis};
+  };
+  const auto are = [](double major, double minor) {
+    return ElementsAre(DoubleNear(major, 1e-3), DoubleNear(minor, 1e-3));
+  };
+  EXPECT_THAT(axes(0), are(6367470, 6367470));
+  EXPECT_THAT(axes(1), are(6371500, 6371500));
+  EXPECT_THAT(axes(2), are(6378160, 6356775));
+  EXPECT_THAT(axes(3), are(6378150, 6356750));
+  EXPECT_THAT(axes(4), are(6378137, 6356752.314));
+  EXPECT_THAT(axes(5), are(6378137, 6356752.314));
+  EXPECT_THAT(axes(6), are(6371229, 6371229));
+  EXPECT_THAT(axes(7), are(6378150, 6356750));
+  EXPECT_THAT(axes(8), are(6371200, 6371200));
+  EXPECT_THAT(axes(9), are(6377563.396, 6356256.909));
+}
+
+// Section 3 of a projection with 3 columns and 2 rows, and a first point.
+SectionText MapSection(uint16_t number) {
+  return GridHead(number, 6).Put(3, 4).Put(2, 4).Degrees(-12.5).Degrees(200.25);
+}
+
+void ExpectMap(const GribGrid& grid, GribGridKind kind) {
+  EXPECT_EQ(grid.kind, kind);
+  EXPECT_EQ(grid.ni, 3u);
+  EXPECT_EQ(grid.nj, 2u);
+  EXPECT_EQ(grid.component_flags, 0x38);
+  EXPECT_EQ(grid.scan_mode, 0x40);
+  EXPECT_THAT(grid.di.value_or(0), DoubleNear(2500, 1e-9));
+  EXPECT_THAT(grid.dj.value_or(0), DoubleNear(3000.5, 1e-9));
+}
+
+TEST(GribPlacesTest, ProjectionsHaveTheirNumbersWhereTheManualHasThem) {
+  SectionText mercator = MapSection(10);
+  mercator.Put(0x38, 1).Degrees(20).Degrees(30).Degrees(210).Put(0x40, 1).Degrees(7);
+  const auto cylinder = Parse(mercator.Put(2'500'000, 4).Put(3'000'500, 4)).value();
+  ExpectMap(*cylinder, GribGridKind::kMercator);
+  EXPECT_THAT(cylinder->first_latitude, DoubleNear(-12.5, 1e-9));
+  EXPECT_THAT(cylinder->first_longitude, DoubleNear(200.25, 1e-9));
+  EXPECT_THAT(cylinder->standard_latitude, DoubleNear(20, 1e-9));
+  EXPECT_THAT(cylinder->last_latitude, DoubleNear(30, 1e-9));
+  EXPECT_THAT(cylinder->last_longitude, DoubleNear(210, 1e-9));
+  EXPECT_THAT(cylinder->rotation, DoubleNear(7, 1e-9));
+
+  // Increments and places in centimetres, and a scale of 0.5.
+  SectionText transverse = MapSection(12);
+  transverse.Put(0x38, 1).Put(0x3f000000, 4).Put(100, 4).Put(200, 4).Put(0x40, 1);
+  transverse.Put(250'000, 4).Put(300'050, 4).Put(300, 4).Put(400, 4).Put(500, 4).Put(600, 4);
+  const auto turned = Parse(transverse).value();
+  ExpectMap(*turned, GribGridKind::kTransverseMercator);
+  EXPECT_THAT(turned->standard_latitude, DoubleNear(-12.5, 1e-9));
+  EXPECT_THAT(turned->orientation_longitude, DoubleNear(200.25, 1e-9));
+  EXPECT_THAT((std::vector{turned->scale, turned->false_x, turned->false_y, turned->x1,
+                           turned->y1, turned->x2, turned->y2}),
+              Pointwise(DoubleNear(1e-9), {0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0}));
+
+  SectionText azimuthal = MapSection(140);
+  azimuthal.Degrees(52).Degrees(10).Put(0x38, 1).Put(2'500'000, 4).Put(3'000'500, 4);
+  const auto equal = Parse(azimuthal.Put(0x40, 1)).value();
+  ExpectMap(*equal, GribGridKind::kLambertAzimuthal);
+  EXPECT_THAT(equal->standard_latitude, DoubleNear(52, 1e-9));
+  EXPECT_THAT(equal->orientation_longitude, DoubleNear(10, 1e-9));
+}
+
+TEST(GribPlacesTest, ConesAndPlanesSayWhichPoleTheyAreOf) {
+  for (const uint16_t number : {20, 30, 31}) {
+    for (const bool is_south : {false, true}) {
+      SectionText section = MapSection(number);
+      section.Put(0x38, 1).Degrees(60).Degrees(262.5).Put(2'500'000, 4).Put(3'000'500, 4);
+      section.Put(is_south ? 0x80 : 0, 1).Put(0x40, 1);
+      if (number != 20) section.Degrees(33).Degrees(45).Degrees(-80).Degrees(5);
+      const auto grid = Parse(section).value();
+      ExpectMap(*grid, number == 20   ? GribGridKind::kPolarStereographic
+                       : number == 30 ? GribGridKind::kLambert
+                                      : GribGridKind::kAlbers);
+      EXPECT_EQ(grid->is_south_pole_projected, is_south);
+      EXPECT_THAT(grid->standard_latitude, DoubleNear(60, 1e-9));
+      EXPECT_THAT(grid->orientation_longitude, DoubleNear(262.5, 1e-9));
+      if (number == 20) continue;
+      EXPECT_THAT((std::vector{grid->latin1, grid->latin2, grid->south_pole_latitude,
+                               grid->south_pole_longitude}),
+                  Pointwise(DoubleNear(1e-9), {33.0, 45.0, -80.0, 5.0}));
+    }
+  }
+}
+
+// Section 2 of edition 1: thousandths of degrees.
+TEST(GribPlacesTest, Edition1HasStepsInThousandthsOfDegreesAndOneEllipsoid) {
+  SectionText section;
+  section.Put(32, 3).Put(0, 1).Put(255, 1).Put(0, 1).Put(3, 2).Put(2, 2);
+  section.Put(10'000, 3).Put(20'000, 3).Put(0xc0, 1).Put(9'500, 3).Put(20'500, 3);
+  section.Put(250, 2).Put(500, 2).Put(0x60, 1).Put(0, 4);
+  std::vector<std::byte> bytes;
+  for (const char c : section.text()) bytes.push_back(static_cast<std::byte>(c));
+  const auto grid =
+      ParseGribGrid1(std::make_shared<const std::vector<std::byte>>(std::move(bytes))).value();
+  EXPECT_EQ(grid->kind, GribGridKind::kLatLon);
+  EXPECT_EQ(grid->scan_mode, 0x60);
+  EXPECT_EQ(grid->earth_shape, 2);
+  EXPECT_EQ(grid->major_axis, 6378160);
+  EXPECT_EQ(grid->minor_axis, 6356775);
+  EXPECT_THAT(grid->di.value_or(0), DoubleNear(0.25, 1e-9));
+  EXPECT_THAT(grid->dj.value_or(0), DoubleNear(0.5, 1e-9));
+  EXPECT_THAT(grid->last_latitude, DoubleNear(9.5, 1e-9));
+  EXPECT_THAT(grid->last_longitude, DoubleNear(20.5, 1e-9));
+}
+
+// The first points of the four rhomboids in the south are those of its last ring.
+TEST(GribPlacesTest, NestedHealpixBeginsAtTheSouthernCorners) {
+  const auto grid = Parse(HealpixSection(2, 1, 48)).value();
+  const auto latitudes = PlacesOf(*grid, GribCoordinate::kLatitude);
+  const auto longitudes = PlacesOf(*grid, GribCoordinate::kLongitude);
+  for (size_t face = 8; face < 12; ++face) {
+    EXPECT_NEAR(latitudes[4 * face], -66.443536, 1e-6);
+    EXPECT_NEAR(longitudes[4 * face], 45.0 + 90.0 * static_cast<double>(face - 8), 1e-9);
+  }
+}
+
+// An increment of 0 says nothing: the last longitude does.
+TEST(GribPlacesTest, StepsOfNothingAreNotBelieved) {
+  GribGrid grid;
+  grid.kind = GribGridKind::kLatLon;
+  grid.ni = 4;
+  grid.nj = 1;
+  grid.points = 4;
+  grid.first_longitude = 10;
+  grid.last_longitude = 40;
+  grid.di = 0;
+  EXPECT_THAT(PlacesOf(grid, GribCoordinate::kLongitude), ElementsAre(10, 20, 30, 40));
+}
+
+TEST(GribProjectionTest, ACloseConeIsStillACone) {
+  GribGrid grid = MapGrid(GribGridKind::kLambert);
+  grid.latin1 = 89.5;
+  EXPECT_NE(MakeGribProjection(grid), nullptr);
+  std::swap(grid.latin1, grid.latin2);
+  EXPECT_NE(MakeGribProjection(grid), nullptr);
+  grid.latin1 = 90;
   EXPECT_EQ(MakeGribProjection(grid), nullptr);
 }
 

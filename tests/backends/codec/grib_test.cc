@@ -329,5 +329,91 @@ TEST(GribFieldTest, ABitmapOfTheCentreIsNotThere) {
               HasSubstr("a bitmap of 0 bits for 48 points"));
 }
 
+// A field by hand, on a grid that nothing is known of. `packing` is section 5 from octet 10 on.
+Bytes MadeField(uint32_t points, uint32_t values, const std::string& packing,
+                const std::string& bitmap, const std::string& data) {
+  const auto big = [](uint64_t value, size_t size) {
+    std::string text;
+    while (size-- > 0) text += static_cast<char>(value >> 8 * size & 0xff);
+    return text;
+  };
+  const auto section = [&](char number, const std::string& body) {
+    return big(body.size() + 5, 4) + number + body;
+  };
+  const std::string body =
+      section(1, std::string(16, '\1')) +
+      section(3, big(0, 1) + big(points, 4) + big(0, 1) + big(1, 1) + big(60000, 2)) +
+      section(4, std::string(29, '\0')) + section(5, big(values, 4) + packing) +
+      section(6, bitmap) + section(7, data);
+  return Bytes::Copy(
+      AsBytes(std::string("GRIB\0\0\0\2", 8) + big(body.size() + 20, 8) + body + "7777"));
+}
+
+std::vector<float> DecodeMade(const Bytes& message, size_t points) {
+  GuardedBuffer memory(points * sizeof(float));
+  GribFieldOptions options;
+  options.order = GribOrder::kStored;
+  const auto status = MakeGribFieldCodec(options)->Decode(
+      message.span(), {Datatype::Float32(), {points}}, memory.span());
+  EXPECT_TRUE(memory.IsIntact());
+  if (!status) {
+    ADD_FAILURE() << status.error().message();
+    return {};
+  }
+  return ValuesOf<float>(memory.span());
+}
+
+// From octet 10 on: the template, a reference of 0, no scales, numbers of 8 bits, floats.
+const std::string kPackedBytes("\0\0\0\0\0\0\0\0\0\0\x08\0", 12);
+
+TEST(GribFieldTest, BitsOfABitmapBehindTheLastPointSayNothing) {
+  constexpr size_t kPoints = 15;
+  constexpr std::string_view kPresent = "101101100101111";
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> expected;
+  std::string data;
+  for (const char present : kPresent) {
+    if (present == '1') data += static_cast<char>(40 + data.size());
+    expected.push_back(present == '1' ? static_cast<float>(data.back()) : nan);
+  }
+  for (const char* bits : {"b65e", "b65f", "b65e00", "b65fff"}) {
+    const std::string bitmap = '\0' + std::string(AsText(FromHex(bits).span()));
+    const Bytes message =
+        MadeField(kPoints, static_cast<uint32_t>(data.size()), kPackedBytes, bitmap, data);
+    EXPECT_THAT(DecodeMade(message, kPoints),
+                testing::Pointwise(testing::NanSensitiveFloatEq(), expected))
+        << bits;
+  }
+}
+
+// libaec 1.0.6 wrote the data: blocks of 8, reference interval 128.
+TEST(GribFieldTest, CcsdsOfEightBitsAreBytes) {
+  std::string packing = kPackedBytes + std::string("\x08\x08\x00\x80", 4);
+  packing[1] = 42;
+  const Bytes message =
+      MadeField(16, 16, packing, "\xff",
+                std::string(AsText(FromHex("e00060f90dcfefe05700e722398822").span())));
+  const auto headers = ParseGribMessage(message.span());
+  ASSERT_TRUE(headers) << headers.error().message();
+  EXPECT_EQ(headers->fields[0].packing->method, GribMethod::kCcsds);
+  if (Damaged("Ccsds7Bits").IsLeftOut()) GTEST_SKIP() << "not built in";
+  EXPECT_THAT(DecodeMade(message, 16), testing::ElementsAre(0, 3, 7, 200, 255, 128, 64, 65, 66,
+                                                            67, 1, 9, 13, 40, 41, 42));
+}
+
+TEST(GribFieldTest, PicturesOfSignedNumbersAreNotSupported) {
+  if (Damaged("Jpeg2000Of12Bits").IsLeftOut()) GTEST_SKIP() << "not built in";
+  EXPECT_THAT(Damaged("Jpeg2000Of12Bits").Data(43, {0x8b}).Failure(ErrorCode::kUnsupported),
+              HasSubstr("a JPEG 2000 picture of 1 components, the first of 12 bits"));
+}
+
+TEST(GribFieldTest, RunsThatEndEarlyAreCorrupt) {
+  // 48 points, and one value of the two levels.
+  std::string packing("\0\xc8\x08\0\2\0\2\0\0\1\0\2", 12);
+  const Bytes message = MadeField(48, 48, packing, "\xff", std::string(47, '\1'));
+  EXPECT_THAT(FailureOf(DecodeField<float>(message.span()), ErrorCode::kCorrupt),
+              HasSubstr("runs of 47 values, expected 48"));
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

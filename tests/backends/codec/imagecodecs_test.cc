@@ -329,5 +329,29 @@ TEST(ChunkyCodecTest, EndianIsOneOfTwo) {
       HasSubstr("ChunkyCodec: string has no fixed size"));
 }
 
+// A strip that libtiff 4.5 wrote, with codes of 9 and of 10 bits.
+TEST(LzwCodecTest, CodesBecomeWiderWhereLibtiffWidensThem) {
+  constexpr std::string_view kStrip =
+      "800001a1a140d88853311c50090502c182d271bd0161d17908aa683da3d46b766385ec10130f0a469402"
+      "5d5cc66f3d8282d2317cf29356b21c6030f0e8ac7247ab192e60489c8a6441a8982e1030988e6844aa99"
+      "8ee0a8e0b67e50b15d2121b97102a6663c83a4435a4972e1070d8be8858b6812332ea2166de070e8cc92"
+      "5fbb03c4b3ca9daa091c19d2cc67b0acb88d5f3bc4c58452f5e0282da3d86f71899936d005904eeae728"
+      "84b090640147c77583a450624e35c2e5246b24144641b00043f3eaedf23d3e2edf43f3fafc0a4643b201"
+      "e5149b583c61523a062755d010928e6a07ccaac798fd0cce0d98d58f521a31ac2537ae81455503b07a89"
+      "6b0a0eac20a98d62052a28de4474bb9c7a8e6f8d50ed91820dac2e40b545c826b8c50c6d86c461c41f12"
+      "a76090501f02a95c060ca5f03a3b9a2189187388e518083017a0f8f86c8784d1f02e1760f8fc6f086518"
+      "1235196189267a8b8808";
+  std::string expected;
+  for (size_t i = 0; i < 300; ++i) expected += static_cast<char>((i * i / 7 + i * 13) % 251);
+  const std::string strip(AsText(FromHex(kStrip).span()));
+  EXPECT_EQ(DecodeImage("imagecodecs_lzw", strip, 300), expected);
+  EXPECT_THAT(DecodeImage("imagecodecs_lzw", strip, 299),
+              HasSubstr("decodes to more than expected"));
+}
+
+TEST(LzwCodecTest, TheLastStringMayFillTheRoomThatIsLeft) {
+  EXPECT_EQ(DecodeImage("imagecodecs_lzw", Codes({kClear, 'a', 258, 259, kEnd}), 6), "aaaaaa");
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

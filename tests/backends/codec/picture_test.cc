@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -336,6 +338,41 @@ TEST_F(PictureTest, MembersThatChangeSamplesAreRefused) {
   EXPECT_THAT(FailureOf(MakeCodecFrom(CodecDialect::kNumcodecs, "imagecodecs_lerc", "{}", big),
                         ErrorCode::kUnsupported),
               HasSubstr("big-endian"));
+}
+
+// Two bands of 5 x 3 pixels, which Lerc 4.0 wrote with a mask for each band or without any.
+TEST_F(PictureTest, BandsOfLercBecomeSamplesOfPixels) {
+  constexpr const char* kPlain =
+      "TGVyYzIgBQAAADc2WlEDAAAABQAAAAEAAAAPAAAACAAAAF0AAAADAAAAAAAAAAAA4D8AAAAAAAAAAAAAAAAAgFdA"
+      "AAAAAAAAXgAAQQCHD4CSUvGiUnJez3CAajYATGVyYzIgBQAAAEBNGPEDAAAABQAAAAEAAAAPAAAACAAAAF4AAAAD"
+      "AAAAAAAAAAAA4D8AAAAAAHCPQAAAAAAAJJFAAAAAAO4DSQQAAe4Dhw+saMS23QABJaXiRaXkAA==";
+  constexpr const char* kMasked =
+      "TGVyYzIgBQAAAJ7pRcMDAAAABQAAAAEAAAAOAAAACAAAAI0AAAAGAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAgFdA"
+      "BgAAAAIAv/8AgAAAAAAAALxCAQAAAAAAAJRCAAAgQQAAPEIAAKhCAACgQQAAZEIAALxCAADwQQAAhkIAAEBAAAAg"
+      "QgAAmkIAAFBBTGVyYzIgBQAAAO8AkgYDAAAABQAAAAEAAAAOAAAACAAAAI0AAAAGAAAAAAAAAAAAAAAAAAAAAHCP"
+      "QAAAAAAAJJFABgAAAAIA//0AgACAe0QAIIlEAQBAg0QA4IdEAMB/RACAhEQAIIlEACCBRADAhUQAgHtEAGCCRAAA"
+      "h0QAAH5EAKCDRABAiEQAQIBE";
+  constexpr size_t kPixels = 15, kBands = 2;
+  std::vector<uint16_t> expected;
+  for (size_t pixel = 0; pixel < kPixels; ++pixel) {
+    for (size_t band = 0; band < kBands; ++band) {
+      expected.push_back(
+          static_cast<uint16_t>((band * kPixels + pixel) * 37 % 101 + 1000 * band));
+    }
+  }
+  const std::vector<uint64_t> shape = {3, 5, kBands};
+  const auto plain = FromBase64(kPlain);
+  const Datatype numbers = Datatype::Integer(2, false);
+  EXPECT_EQ(Decode({.kind = PictureKind::kLerc}, plain, numbers, shape),
+            AsText(std::as_bytes(std::span(expected))));
+  EXPECT_THAT(Decode({.kind = PictureKind::kLerc, .has_bands = false}, plain, numbers, shape),
+              HasSubstr("a LERC picture of 2 bands"));
+  std::vector<float> floats(expected.begin(), expected.end());
+  floats[1 * kBands] = floats[14 * kBands + 1] = std::numeric_limits<float>::quiet_NaN();
+  const std::string made = Decode({.kind = PictureKind::kLerc, .has_masks = true},
+                                  FromBase64(kMasked), Datatype::Float32(), shape);
+  EXPECT_THAT(ValuesOf<float>(AsBytes(made)),
+              testing::Pointwise(testing::NanSensitiveFloatEq(), floats));
 }
 
 }  // namespace

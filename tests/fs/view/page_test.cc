@@ -338,5 +338,14 @@ TEST_F(PageTest, LongListsCanBeSearched) {
   EXPECT_THAT(GroupPage(), HasSubstr("<ul class=\"cards\" data-find>"));
 }
 
+TEST(HtmlTextTest, SizesHaveThreeDigits) {
+  EXPECT_EQ(FormatBytes(0), "0 B");
+  EXPECT_EQ(FormatBytes(999), "999 B");
+  EXPECT_EQ(FormatBytes(1000), "1.0 KiB");
+  EXPECT_EQ(FormatBytes(99.949 * 1024), "99.9 KiB");
+  EXPECT_EQ(FormatBytes(99.96 * 1024), "100 KiB");
+  EXPECT_EQ(FormatBytes(2.0 * 1024 * 1024 * 1024), "2.0 GiB");
+}
+
 }  // namespace
 }  // namespace ndlfs::fs

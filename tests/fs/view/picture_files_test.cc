@@ -9,8 +9,10 @@
 
 #include "fs/view/array/fortran_records.h"
 #include "fs/view/base/array_part.h"
+#include "fs/view/container/pyramid_axes.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/elements/sign_flip.h"
+#include "fs/view/image/nifti_header.h"
 #include "fs/view/place/ome_image.h"
 #include "model/base64.h"
 #include "tests/fs/view/grid_test.h"
@@ -908,6 +910,85 @@ TEST_F(OmeTiffTest, WhatIsNoImageHasNone) {
   EXPECT_THAT(refusal(R"([{"axes": ["c", "y", "x"], "datasets": [{"path": "0/1"}]}])"),
               HasSubstr("0/1"));
   EXPECT_EQ(refusal(R"([{"axes": ["c", "y", "x"], "datasets": [{"path": "0"}]}])"), "a file");
+}
+
+// A header whose fields follow each other, in either order of bytes. No two numbers are the
+// same.
+class NiftiFields {
+ public:
+  explicit NiftiFields(bool is_big) : is_big_(is_big) {}
+  NiftiFields& Number(uint64_t value, size_t width) {
+    for (size_t i = 0; i < width; ++i) {
+      text_ += static_cast<char>(value >> 8 * (is_big_ ? width - 1 - i : i) & 0xff);
+    }
+    return *this;
+  }
+  NiftiFields& Numbers(size_t width, size_t count) {
+    for (; count > 0; --count) Number(next_++ * 0x0101 + 1, width);
+    return *this;
+  }
+  NiftiFields& Text(size_t length) {
+    for (; length > 0; --length) text_ += static_cast<char>('a' + next_++ % 26);
+    return *this;
+  }
+  NiftiFields& Dim(size_t width) {
+    for (const uint64_t length : {3, 4, 3, 2, 1, 1, 1, 1}) Number(length, width);
+    return *this;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  const bool is_big_;
+  uint64_t next_ = 1;
+  std::string text_;
+};
+
+// The fields of nifti1.h and of nifti2.h.
+std::string FirstNifti(bool is_big) {
+  NiftiFields fields(is_big);
+  fields.Number(348, 4).Text(28).Numbers(4, 1).Numbers(2, 1).Text(2).Dim(2);
+  fields.Numbers(4, 3).Numbers(2, 1).Number(4, 2).Number(16, 2).Numbers(2, 1).Numbers(4, 8);
+  fields.Numbers(4, 3).Numbers(2, 1).Text(2).Numbers(4, 4).Numbers(4, 2).Text(104);
+  return fields.Numbers(2, 2).Numbers(4, 6).Numbers(4, 12).Text(16).text() +
+         std::string("n+1\0", 4);
+}
+std::string SecondNifti(bool is_big) {
+  NiftiFields fields(is_big);
+  fields.Number(540, 4).Text(8).Number(4, 2).Number(16, 2).Dim(8).Numbers(8, 3).Numbers(8, 8);
+  fields.Numbers(8, 1).Numbers(8, 6).Numbers(8, 2).Text(104).Numbers(4, 2).Numbers(8, 6);
+  return fields.Numbers(8, 12).Numbers(4, 3).Text(32).text();
+}
+
+TEST(NiftiHeaderTest, BigEndianHeadersBecomeLittleEndianNumberByNumber) {
+  for (const auto& make : {FirstNifti, SecondNifti}) {
+    const auto little = ReadKeptNiftiHeader(make(false) + "more");
+    const auto big = ReadKeptNiftiHeader(make(true) + "more");
+    ASSERT_TRUE(little);
+    ASSERT_TRUE(big);
+    EXPECT_EQ(little->bytes, make(false));
+    EXPECT_EQ(big->bytes, make(false));
+    EXPECT_EQ(big->code, 4);
+    EXPECT_EQ(big->lengths, little->lengths);
+    EXPECT_EQ(little->extensions, "more");
+    EXPECT_EQ(big->extensions, "") << "their sizes are big-endian, too";
+  }
+}
+
+class PyramidAxesTest : public GridTest {};
+
+TEST_F(PyramidAxesTest, TimeComesFirstThenAChannelThenSpace) {
+  AddArray(Datatype::Integer(1, false), {5, 4, 3, 2}, {"channel", "time", "y", "x"});
+  const auto axes = pyramid::FindAxes(Input());
+  ASSERT_THAT(axes, IsOk());
+  std::vector<std::string> names;
+  std::vector<size_t> dimensions;
+  for (const auto& axis : *axes) {
+    names.push_back(axis.name);
+    dimensions.push_back(axis.dimension);
+    EXPECT_EQ(axis.is_halved, axis.type == pyramid::AxisType::kSpace) << axis.name;
+  }
+  EXPECT_THAT(names, ElementsAre("time", "channel", "y", "x"));
+  EXPECT_THAT(dimensions, ElementsAre(1, 0, 2, 3));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Headers for data.raw, as texts. What programs make of them is tested by a mount.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
 
@@ -365,6 +367,61 @@ TEST_F(RawHeadersTest, TheyNameTheFileOfTheirStem) {
     ASSERT_THAT(view->Read(0, std::as_writable_bytes(std::span(text))), IsOk());
     EXPECT_THAT(text, HasSubstr("values.raw")) << file;
   }
+}
+
+TEST_F(RawHeadersTest, XdmfHasAPrecisionForEachType) {
+  const auto type_of = [&](const Datatype& type) {
+    AddArray(type, {3, 4});
+    const std::string text = ReadText("data.xmf");
+    const size_t begin = text.rfind("NumberType=");
+    return text.substr(begin, text.find(" Format", begin) - begin);
+  };
+  EXPECT_EQ(type_of(Datatype::Integer(1, true)), R"(NumberType="Char" Precision="1")");
+  EXPECT_EQ(type_of(Datatype::Integer(1, false)), R"(NumberType="UChar" Precision="1")");
+  EXPECT_EQ(type_of(Datatype::Integer(2, true)), R"(NumberType="Short" Precision="2")");
+  EXPECT_EQ(type_of(Datatype::Integer(4, true)), R"(NumberType="Int" Precision="4")");
+  EXPECT_EQ(type_of(Datatype::Integer(4, false)), R"(NumberType="UInt" Precision="4")");
+  EXPECT_EQ(type_of(Datatype::Integer(8, true)), R"(NumberType="Int" Precision="8")");
+  EXPECT_EQ(type_of(Datatype::Float32()), R"(NumberType="Float" Precision="4")");
+  EXPECT_EQ(type_of(Datatype::Float64()), R"(NumberType="Float" Precision="8")");
+}
+
+TEST_F(RawHeadersTest, EnviHasTheFirstAndTheLastZone) {
+  AddCoordinate("x", {600'005, 600'015, 600'025, 600'035});
+  AddCoordinate("y", {5'099'995, 5'099'985, 5'099'975});
+  const auto system = [&](int epsg) {
+    AddArray(Datatype::Integer(2, true), {3, 4}, {"y", "x"}).attributes = {
+        TextAttribute("crs", fmt::format("EPSG:{}", epsg))};
+    const std::string text = ReadText("data.hdr");
+    const size_t begin = text.find("map info = {") + 12;
+    return text.substr(begin, text.find(',', begin) - begin) +
+           text.substr(text.find(" 10, 10, ") + 8, 12);
+  };
+  EXPECT_EQ(system(32601), "UTM 1, North, W");
+  EXPECT_EQ(system(32660), "UTM 60, North, ");
+  EXPECT_EQ(system(32701), "UTM 1, South, W");
+  EXPECT_EQ(system(32760), "UTM 60, South, ");
+  EXPECT_EQ(system(26901), "UTM 1, North, N");
+  EXPECT_EQ(system(26722), "UTM 22, North, ");
+  for (const int epsg : {32600, 32661, 32700, 32761, 26900, 26924, 26700, 26723}) {
+    EXPECT_THAT(system(epsg), Not(HasSubstr("UTM"))) << epsg;
+  }
+}
+
+TEST_F(RawHeadersTest, BovHasOneToThreeAxes) {
+  const auto has = [&](const std::vector<uint64_t>& shape) {
+    AddArray(Datatype::Float32(), shape);
+    return Has("data.bov");
+  };
+  EXPECT_FALSE(has({}));
+  EXPECT_TRUE(has({4}));
+  EXPECT_TRUE(has({2, 3, 4}));
+  EXPECT_FALSE(has({1, 2, 3, 4}));
+}
+
+TEST_F(RawHeadersTest, NamesOfGradsAreSmallLettersAndDigits) {
+  AddArray(Datatype::Float32(), {3, 4}).name = "9_AZaz_0589";
+  EXPECT_THAT(ReadText("data.ctl"), HasSubstr("\nazaz0589 0 99 "));
 }
 
 }  // namespace

@@ -68,5 +68,11 @@ TEST(GradsTimeTest, WhatIsNoSuchTimeHasNone) {
   EXPECT_EQ(GradsTime({0, 3e6}, "days since 2000-01-01", ""), Text()) << "after the year 9999";
 }
 
+TEST(GradsTimeTest, CalendarOfTodayBeginsOnTheFifteenthOfOctober1582) {
+  EXPECT_EQ(GradsTime({0, 1}, "days since 1582-10-15", "standard"), "00:00Z15oct1582 1dy");
+  EXPECT_EQ(GradsTime({0, 1}, "days since 1582-10-03", "standard"), Text());
+  EXPECT_EQ(GradsTime({0, 1}, "days since 1582-01-01", "standard"), Text());
+}
+
 }  // namespace
 }  // namespace ndlfs::fs

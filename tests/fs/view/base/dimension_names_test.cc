@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fs/view/base/attributes.h"
+
 namespace ndlfs::fs {
 namespace {
 
@@ -53,6 +55,16 @@ TEST(DimensionNamesTest, OthersAreNoRowsAndNoColumns) {
   EXPECT_TRUE(IsNameOfBands("Bands_2"));
   EXPECT_FALSE(IsNameOfBands("channel"));
   EXPECT_TRUE(IsNameOfOmeChannels("c_2"));
+}
+
+TEST(DimensionNamesTest, AllLettersBecomeSmall) {
+  EXPECT_EQ(PlainDimension("AZ@[az`{_90"), "az@[az`{");
+  EXPECT_EQ(PlainDimension("A_9B"), "a_9b");
+}
+
+TEST(PrintableAsciiTest, OtherCharactersAreQuestionMarks) {
+  EXPECT_EQ(PrintableAscii(" ~aZ"), " ~aZ");
+  EXPECT_EQ(PrintableAscii("\x1f\x7f\n\xc3\xa9"), "?????");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
+#include "fs/view/container/classic_arrays.h"
 #include "tests/support/memory_hierarchy.h"
 
 namespace ndlfs::fs::classic {
@@ -415,6 +416,29 @@ TEST_F(ClassicGroupTest, ArraysThatCannotBeReadAreLeftOut) {
   const Content content = Make();
   EXPECT_THAT(content.header.variables, IsEmpty());
   EXPECT_EQ(LeftOut(content), "a: it cannot be read");
+}
+
+TEST(ClassicArraysTest, OuterCoordinatesFollowTheArraysOfTheGroup) {
+  const auto hierarchy = std::make_shared<test::MemoryHierarchy>();
+  hierarchy->AddGroup("/");
+  hierarchy->AddGroup("/g");
+  hierarchy->AddDimCoord("/x", Undecodable(Datatype::Float64(), {3}));
+  hierarchy->AddDimCoord("/unused", Undecodable(Datatype::Float64(), {5}));
+  model::Ndarray array;
+  array.shape = {{2, ""}, {3, "/x"}};
+  hierarchy->AddArray("/g/t", array, Undecodable(Datatype::Float32(), {2, 3}));
+  cache::ChunkCache cache(1 << 20);
+  const auto group = MakeGroupInput(hierarchy, "/g", cache).value();
+  std::vector<std::string> paths;
+  ASSERT_TRUE(VisitArrays(*group, [&](const GroupArray& found) {
+    EXPECT_TRUE(found.input) << found.path;
+    paths.push_back(found.path);
+  }));
+  EXPECT_THAT(paths, ElementsAre("/g/t", "/x"));
+  const auto root = MakeGroupInput(hierarchy, "/", cache).value();
+  EXPECT_TRUE(HasArrayAmong(*root, {"g", "x"}, 2));
+  EXPECT_FALSE(HasArrayAmong(*root, {"g", "x"}, 1));
+  EXPECT_FALSE(HasArrayAmong(*root, {"g"}, 2));
 }
 
 }  // namespace

@@ -385,5 +385,15 @@ TEST_F(Hdf5GroupTest, TheFileHasTheElementsAndNeedsNoChunkBefore) {
   EXPECT_TRUE(bytes.starts_with("\x89HDF\r\n"));
 }
 
+TEST_F(Hdf5GroupTest, TextsThatAreNotAsciiAreUtf8) {
+  auto& array = Add("/v", Undecodable(Datatype::Float32(), {2}));
+  array.attributes = {Attribute("units", Datatype::String(), "m"),
+                      Attribute("name", Datatype::String(), "\u00e9")};
+  const Content content = Make();
+  const NewObject& object = Find(content, "v");
+  EXPECT_EQ(FindAttribute(object, "units")->type.charset(), model::Charset::kAscii);
+  EXPECT_EQ(FindAttribute(object, "name")->type.charset(), model::Charset::kUtf8);
+}
+
 }  // namespace
 }  // namespace ndlfs::fs::hdf5

@@ -676,5 +676,16 @@ TEST_F(ZarrTreeTest, ChunkOfAPyramidGoesOnWhereItHasStopped) {
   }
 }
 
+TEST_F(ZarrTreeTest, NumberOfTextsHasFourBytes) {
+  const std::vector<std::string> counted(300, test::Counted("a"));
+  const auto array = std::make_shared<test::MemoryArray>(
+      Datatype::String(), std::vector<uint64_t>{300}, test::ElementStream(counted));
+  const auto tree = ArrayViews().Make(Input(array), "data.zarr");
+  const ViewPtr chunk = FileOf(FindBelow(*tree, "c/0").value());
+  std::string head(9, '?');
+  ASSERT_THAT(chunk->Read(0, std::as_writable_bytes(std::span(head))), IsOkAnd(9u));
+  EXPECT_EQ(head, Raw(uint32_t{300}) + test::Counted("a"));
+}
+
 }  // namespace
 }  // namespace ndlfs::fs

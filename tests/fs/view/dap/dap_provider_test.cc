@@ -185,5 +185,35 @@ TEST_F(DapTest, NoListingShowsThem) {
   EXPECT_FALSE(provider_.Find(**group, "data.dds")->is_listed);
 }
 
+TEST_F(DapTest, TextsAreFilledUpToFourBytes) {
+  hierarchy_->AddArray(
+      "/word", Array(Datatype::FixedString(4, model::Charset::kAscii), {2}, "abcdefgh"));
+  EXPECT_EQ(Values("word"), Big(2, 4) + Big(4, 4) + "abcd" + Big(4, 4) + "efgh");
+}
+
+TEST_F(DapTest, AsciiHasARowOfTheLastDimensionInEachLine) {
+  const auto values = [&](const std::string& constraint) -> std::string {
+    const auto group = MakeGroupInput(hierarchy_, "/", cache_);
+    const auto node = provider_.Make(**group, "data[" + constraint + "].ascii");
+    if (!node) return node.error().message();
+    const ViewPtr view = FileOf(*node);
+    std::string all(view->FindSize().value(), '\0');
+    EXPECT_TRUE(view->Read(0, std::as_writable_bytes(std::span(all))));
+    const size_t begin = all.find("---\n");
+    return begin == all.npos ? all : all.substr(begin + 4);
+  };
+  hierarchy_->AddArray("/cube", Array(Datatype::Integer(2, true), {2, 2, 2},
+                                      Little<int16_t>({0, 1, 2, 3, 4, 5, 6, 7})));
+  hierarchy_->AddArray(
+      "/word", Array(Datatype::FixedString(4, model::Charset::kAscii), {2}, "abcdefgh"));
+  hierarchy_->AddArray("/one", Array(Datatype::Integer(2, true), {}, Little<int16_t>({9})));
+  EXPECT_EQ(values("x"), "x[3]\n5, 6, 7\n\n");
+  EXPECT_EQ(values("cube"),
+            "cube[2][2][2]\n[0][0], 0, 1\n[0][1], 2, 3\n[1][0], 4, 5\n[1][1], "
+            "6, 7\n\n");
+  EXPECT_EQ(values("word"), "word[2]\n\"abcd\", \"efgh\"\n\n");
+  EXPECT_EQ(values("one"), "one, 9\n\n");
+}
+
 }  // namespace
 }  // namespace ndlfs::fs

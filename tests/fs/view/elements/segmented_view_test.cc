@@ -16,6 +16,8 @@
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
 #include "cache/prefetcher.h"
+#include "fs/view/elements/deferred_bytes.h"
+#include "fs/view/elements/record_elements.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
 
@@ -327,6 +329,56 @@ TEST_F(ReaderTest, SourcesThatAreReadToTheEndAreNoLongerTracked) {
   EXPECT_LE(trackers(), 16);
   file = nullptr;
   EXPECT_EQ(trackers(), 0);
+}
+
+// Three records of 8 bytes: two values of 2 and 3 bytes, and a byte of nothing before and
+// behind each of them.
+TEST(RecordsTest, ValuesOfEachRecordLieBetweenZeros) {
+  const auto two = std::make_shared<FakeSource>("aabbcc");
+  const auto three = std::make_shared<FakeSource>("AAABBBCCC");
+  const auto records = MakeRecords({{two, 1, 2}, {three, 4, 3}}, 8, 3);
+  ASSERT_THAT(records, test::IsOk());
+  const std::string whole("\0aa\0AAA\0\0bb\0BBB\0\0cc\0CCC\0", 24);
+  const auto view = MakeSegmentedView({AllOf(*records)});
+  ASSERT_THAT(view, test::IsOk());
+  ExpectText(**view, whole);
+  EXPECT_EQ(*MakeRecords({{two, 1, 2}}, 0, 3), nullptr);
+  EXPECT_EQ(*MakeRecords({{two, 1, 2}}, 8, 0), nullptr);
+  EXPECT_FALSE(MakeRecords({{two, 1, 2}}, 8, 4)) << "other records than there are values";
+  EXPECT_FALSE(MakeRecords({{two, 7, 2}}, 8, 3)) << "more than fits";
+}
+
+TEST(RecordsTest, ReadersAreFollowedRecordByRecord) {
+  const auto two = std::make_shared<FakeSource>("aabbcc");
+  const auto three = std::make_shared<FakeSource>("AAABBBCCC");
+  const auto records = MakeRecords({{two, 1, 2}, {three, 4, 3}}, 8, 3).value();
+  cache::ChunkCache cache(1 << 20);
+  cache::Prefetcher prefetcher(cache, 1);
+  const auto tracker = records->TrackReader(prefetcher);
+  tracker->OnRead(7, 0);
+  tracker->OnRead(9, 7);
+  tracker->OnRead(9, 8);
+  tracker->Expect(17);
+  using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
+  EXPECT_EQ(two->tracked, (Ranges{{2, 2}, {2, 4}}));
+  EXPECT_EQ(three->tracked, (Ranges{{3, 3}, {3, 6}}));
+  EXPECT_THAT(three->expected, ElementsAre(6));
+}
+
+TEST(DeferredBytesTest, FewAreKeptAndManyAreMadeAgain) {
+  for (const size_t size : {size_t{4096}, size_t{4097}}) {
+    int made = 0;
+    const auto view = MakeSegmentedView(
+        {MakeDeferredBytes(size, [&made, size]() -> model::Result<std::string> {
+          ++made;
+          return std::string(size - 1, 'a') + 'b';
+        })});
+    ASSERT_THAT(view, test::IsOk());
+    EXPECT_EQ(made, 0);
+    EXPECT_EQ(ReadAt(**view, size - 2, 9), "ab");
+    EXPECT_EQ(ReadAt(**view, 0, 2), "aa");
+    EXPECT_EQ(made, size == 4096 ? 1 : 2);
+  }
 }
 
 }  // namespace
