@@ -31,6 +31,9 @@ std::shared_ptr<test::TestSource> ThreeBands() {
 class ArraySweepTest : public ::testing::Test {
  protected:
   void Open(uint64_t budget, std::shared_ptr<const backends::ArraySource> source) {
+    // Each uses the one before it.
+    sweep_.reset();
+    reader_.reset();
     cache_ = std::make_unique<ChunkCache>(budget);
     reader_ = std::make_unique<ArrayReader>(std::move(source), *cache_);
     sweep_ = std::make_unique<ArraySweep>(*reader_);
