@@ -49,8 +49,10 @@ class Control:
     def arm(self, fault, at, lasts=False):
         """From now on the call `at` fails, counted from 1, and those after it if the fault lasts; none for 0."""
         kind, error, _ = (FAULTS | CONNECTION_FAULTS)[fault]
-        still_open = self.field(OPEN)
-        self.memory[:] = LAYOUT.pack(0, 0, 0, still_open, LEAST, kind, error, lasts, 0, self.below, b"")
+        new = LAYOUT.pack(0, 0, 0, 0, LEAST, kind, error, lasts, 0, self.below, b"")
+        # The program may be closing a descriptor just now: it alone writes that field.
+        self.memory[:8 * OPEN] = new[:8 * OPEN]
+        self.memory[8 * (OPEN + 1):] = new[8 * (OPEN + 1):]
         self.memory[:8] = struct.pack("<q", at)
 
     def disarm(self):
