@@ -77,5 +77,6 @@ def read_zarr3(folder, fill=None):
         array[place] = values[tuple(slice(0, part.stop - part.start) for part in place)]
         outside = np.ones(chunk, bool)
         outside[tuple(slice(0, part.stop - part.start) for part in place)] = False
-        assert not values[outside].size or len(np.unique(values[outside])) == 1, key
+        # The same bytes: two NaN in structs are not equal.
+        assert len({one if dtype == object else one.tobytes() for one in values[outside]}) <= 1, key
     return array
