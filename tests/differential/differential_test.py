@@ -82,7 +82,7 @@ class DifferentialTest(harness.SourceTestCase):
         description = json.dumps({"format": made.kind, "seed": made.seed, "said": smaller.draw.said}, ensure_ascii=False)
         harness.write(os.path.join(folder, f"{made.kind}-{made.seed}.json"), description + "\n")
         for name in os.listdir(self.source):
-            if name.startswith(smaller.name):
+            if name.split(".")[0] == smaller.name.split(".")[0]:  # with the data beside a header
                 copy = shutil.copytree if os.path.isdir(self.path(name)) else shutil.copy
                 copy(self.path(name), os.path.join(folder, name), **({"dirs_exist_ok": True} if copy is shutil.copytree else {}))
         print(f"{made.name}, smaller after {count} tries, in {folder}: {description}")

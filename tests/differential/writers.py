@@ -10,6 +10,7 @@ import flat_makers as flat
 import grib_makers as gribs
 import hdf5_makers as hdf5
 import netcdf_makers as netcdf
+import raw_makers as raw
 import zarr3_makers as zarrs3
 import zarr_makers as zarrs
 from drawing import Draw
@@ -37,6 +38,9 @@ MAKERS = {
     "tiff": (".tif", flat.make_tiff),
     "geotiff": (".tif", flat.make_geotiff),
     "grib": (".grib", gribs.make_grib),
+    "nrrd": (".nrrd", raw.make_nrrd),
+    "metaimage": (".mha", raw.make_metaimage),
+    "envi": (".hdr", raw.make_envi),
 }
 
 
