@@ -2,6 +2,7 @@
 """Headers of text with plain data behind or beside them, by the letter of their specifications."""
 import bz2
 import gzip
+import json
 import os
 import zlib
 
@@ -304,3 +305,31 @@ def place_envi(d, fields, shape):
         fields["wavelength units"] = "Nanometers"
         found["wavelength"] = Array(waves, attributes={"units": "Nanometers"})
     return found
+
+
+PRECOMPUTED_TYPES = {"u1": "uint8", "i1": "int8", "u2": "uint16", "i2": "int16", "u4": "uint32", "i4": "int32", "u8": "uint64", "f4": "float32"}
+
+
+def make_precomputed(d, path):
+    """Neuroglancer's volumes of one scale: files of raw chunks, in which x is the fastest dimension, and channels are the slowest."""
+    dtype, channels = np.dtype(d.pick("type", *PRECOMPUTED_TYPES)), d.pick("channels", 1, 1, 3)
+    sizes = [d.whole(f"size {axis}", 1, 6) for axis in "xyz"]
+    chunk = [d.whole(f"chunk {axis}", 1, 4) for axis in "xyz"]
+    offset = [d.pick(f"offset {axis}", 0, 7) for axis in "xyz"]
+    steps = [d.pick(f"step {axis}", 1, 4, 2.5) for axis in "xyz"]
+    stored = draw_numbers(d, dtype, (channels, *sizes[::-1]))
+    os.makedirs(os.path.join(path, "s0"))
+    put(os.path.join(path, "info"), json.dumps({
+        "@type": "neuroglancer_multiscale_volume", "type": "image", "data_type": PRECOMPUTED_TYPES[dtype.str[1:]], "num_channels": channels,
+        "scales": [{"key": "s0", "size": sizes, "chunk_sizes": [chunk], "resolution": steps, "encoding": "raw", "voxel_offset": offset}]}).encode())
+    packed = d.chance("packed", .3)
+    for index in np.ndindex(*(-(-size // side) for size, side in zip(sizes, chunk))):
+        begins = [i * side for i, side in zip(index, chunk)]
+        ends = [min(begin + side, size) for begin, side, size in zip(begins, chunk, sizes)]
+        part = stored[(slice(None), *(slice(begin, end) for begin, end in zip(begins[::-1], ends[::-1])))]
+        if not part.tobytes().strip(b"\0") and d.chance("absent", .5):
+            continue  # what is absent is 0
+        content = np.ascontiguousarray(part, dtype.newbyteorder("<")).tobytes()
+        name = "_".join(f"{first + begin}-{first + end}" for first, begin, end in zip(offset, begins, ends))
+        put(os.path.join(path, "s0", name + (".gz" if packed else "")), gzip.compress(content) if packed else content)
+    return {"s0": Array(stored, ["channel", "z", "y", "x"]) if channels > 1 else Array(stored[0], ["z", "y", "x"])}

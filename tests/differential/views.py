@@ -213,7 +213,8 @@ class Views:
             found = file.asarray() if not sizes else np.stack([page.asarray() for page in file.pages])
         channels = sizes.get("channels", 1)
         pages = self.stored.shape[:self.stored.ndim - found.ndim + 1]
-        if len(pages) >= 3 and channels > 1:
+        is_channels_first = len(pages) == 2 and (channels, sizes.get("slices", 1)) == pages and self.array.dims[:1] == ["channel"]
+        if (len(pages) >= 3 or is_channels_first) and channels > 1:
             found = np.moveaxis(found.reshape(-1, channels, *self.stored.shape[len(pages):]), 1, 0)
         if self.stored.ndim == 4 and sizes.get("frames", 1) > 1 and self.array.dims[1:2] == ["time"]:
             found = np.swapaxes(found.reshape(self.stored.shape[1], self.stored.shape[0], *self.stored.shape[2:]), 0, 1)

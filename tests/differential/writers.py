@@ -21,6 +21,7 @@ MAKERS = {
     "zarr3": (".zarr", zarrs3.make_zarr3),
     "zarr2zip": (".zarr.zip", zarrs.zipped(zarrs.make_zarr2)),
     "zarr3zip": (".zarr.zip", zarrs.zipped(zarrs3.make_zarr3)),
+    "kerchunk": (".json", zarrs.make_references),
     "n5": (".n5", zarrs.make_n5),
     "ndl": (".ndl.yaml", flat.make_ndl),
     "netcdf3": (".nc", netcdf.make_netcdf("NETCDF3_CLASSIC", ("i1", "i2", "i4", "f4", "f8"))),
@@ -41,6 +42,7 @@ MAKERS = {
     "nrrd": (".nrrd", raw.make_nrrd),
     "metaimage": (".mha", raw.make_metaimage),
     "envi": (".hdr", raw.make_envi),
+    "precomputed": ("", raw.make_precomputed),
 }
 
 

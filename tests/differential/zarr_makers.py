@@ -8,6 +8,7 @@ import itertools
 import json
 import lzma
 import os
+import shutil
 import struct
 import zipfile
 
@@ -138,6 +139,34 @@ def make_zarr2(d, path):
         created.attrs["_ARRAY_DIMENSIONS"] = array.dims
     if d.chance("consolidated", .3):
         zarr.consolidate_metadata(zarr.DirectoryStore(path))
+    return arrays
+
+
+def make_references(d, path):
+    """A hierarchy of Zarr v2 whose chunks are in the document of Kerchunk, or parts of a file beside it."""
+    folder, data = path + ".folder", b""
+    arrays = make_zarr2(d, folder)
+    url = d.pick("url", os.path.basename(path) + ".data", "{{u}}")
+    inline, references = d.random("inline"), {}
+    for top, _, files in os.walk(folder):
+        for name in sorted(files):
+            key = os.path.relpath(os.path.join(top, name), folder)
+            with open(os.path.join(top, name), "rb") as file:
+                content = file.read()
+            if name.startswith(".z"):
+                references[key] = content.decode()
+            elif inline.random() < .3:
+                references[key] = "base64:" + base64.b64encode(content).decode()
+            else:
+                data += b"x" * d.whole(f"before {key}", 0, 5)
+                references[key] = [url, len(data), len(content)]
+                data += content
+    shutil.rmtree(folder)
+    with open(path + ".data", "wb") as file:
+        file.write(data)
+    document = {"version": 1, "refs": references} | ({"templates": {"u": os.path.basename(path) + ".data"}} if "{{" in url else {})
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file)
     return arrays
 
 
