@@ -9,6 +9,7 @@ import fits_makers as fits
 import flat_makers as flat
 import grib_makers as gribs
 import hdf5_makers as hdf5
+import legacy_makers as legacy
 import netcdf_makers as netcdf
 import raw_makers as raw
 import zarr3_makers as zarrs3
@@ -43,6 +44,8 @@ MAKERS = {
     "metaimage": (".mha", raw.make_metaimage),
     "envi": (".hdr", raw.make_envi),
     "precomputed": ("", raw.make_precomputed),
+    "hdf4": (".hdf", legacy.make_hdf4),
+    "icechunk": ("", legacy.make_icechunk),
 }
 
 
