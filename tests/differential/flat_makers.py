@@ -223,7 +223,8 @@ def make_geotiff(d, path):
             table.SetColorEntry(number, (number * 60, 10, 255 - number, 255))
         file.GetRasterBand(1).SetColorTable(table)
     if compression[:4] == "LERC" and dtype.kind == "f" and bands > 1:
-        stored = np.nan_to_num(stored)  # libtiff itself does not read pixels of which some samples are missing
+        # libtiff itself does not read pixels of which some samples are missing.
+        stored = np.clip(np.nan_to_num(stored), -1000, 1000)
     for band in range(bands):
         if is_sparse and band == 0:
             file.GetRasterBand(1).WriteArray(stored[0, :3, :3])
