@@ -469,6 +469,9 @@ class Comparison:
             for name, array in self.arrays.items():
                 if name not in file and objects_of(self.arrays).count(id(array)) > 1:
                     continue
+                # A text of HDF5 ends with the first NUL: ndlfs leaves such an array out, and says so.
+                if name not in file and "text with a NUL" in str(file.attrs.get("ndlfs_left_out", "")) and "\0" in "".join(map(str, array.stored.ravel())):
+                    continue
                 try:
                     dataset = file[name or self.store.split(".")[0]]
                     if h5py.check_ref_dtype(dataset.dtype):
