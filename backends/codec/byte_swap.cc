@@ -109,4 +109,9 @@ void SwapElements(std::span<const model::SwapRun> runs, size_t element_size, Con
   }
 }
 
+void SwapNumbers(size_t width, ConstByteSpan from, ByteSpan to) {
+  const model::SwapRun number{.offset = 0, .width = width, .count = 1};
+  SwapElements({&number, width > 1 ? size_t{1} : size_t{0}}, width, from, to);
+}
+
 }  // namespace ndlfs::backends

@@ -16,4 +16,7 @@ namespace ndlfs::backends {
 void SwapElements(std::span<const model::SwapRun> runs, size_t element_size, ConstByteSpan from,
                   ByteSpan to);
 
+// The same for elements that are numbers of `width` bytes. Those of one byte are copied.
+void SwapNumbers(size_t width, ConstByteSpan from, ByteSpan to);
+
 }  // namespace ndlfs::backends

@@ -39,8 +39,7 @@ void VisitStorage(const NumberType& type, Use use) {
 using BlockBytes = std::array<std::byte, kNumberBlock * sizeof(uint64_t)>;
 
 void SwapBlock(const NumberType& type, const std::byte* from, std::byte* to, size_t count) {
-  const model::SwapRun run{0, type.size, 1};
-  SwapElements({&run, 1}, type.size, {from, count * type.size}, {to, count * type.size});
+  SwapNumbers(type.size, {from, count * type.size}, {to, count * type.size});
 }
 
 template <typename T>

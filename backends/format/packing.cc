@@ -148,12 +148,9 @@ bool TakeConstants(const model::Value& value, const model::Datatype& stored,
       return one.list() == nullptr && TakeConstants(one, stored, numbers);
     });
   }
-  if (value.text() == nullptr) return false;
-  const auto found =
-      std::ranges::find(stored.constants(), *value.text(), &model::Datatype::Constant::name);
-  if (found == stored.constants().end()) return false;
-  numbers.emplace_back(found->value);
-  return true;
+  const auto* constant = value.text() ? stored.FindConstant(*value.text()) : nullptr;
+  if (constant != nullptr) numbers.emplace_back(constant->value);
+  return constant != nullptr;
 }
 
 // The attribute `_FillValue`; false if it is not understood.

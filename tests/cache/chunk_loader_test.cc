@@ -84,8 +84,6 @@ class PlacedSource final : public backends::ArraySource {
   }
 
   backends::ChunkLocation location_;
-
- private:
   backends::ArraySpec spec_;
 };
 
@@ -260,20 +258,6 @@ class ServerStore final : public backends::ForwardingStore {
   std::string Describe(std::string_view key) const override { return inner().Describe(key); }
 };
 
-// An array of one chunk of ten bytes that lies where a test says.
-class OneLocation final : public backends::ArraySource {
- public:
-  const backends::ArraySpec& spec() const override { return truth_.spec(); }
-  model::Result<backends::ChunkLocation> Locate(std::span<const uint64_t>,
-                                                backends::IndexCache&) const override {
-    return location_;
-  }
-
-  TestSource truth_{Datatype::Integer(1, false),
-                    ChunkGrid::Regular({10}, {10}, ChunkGrid::Edge::kFull).value()};
-  backends::ChunkLocation location_;
-};
-
 class LocationTest : public testing::Test {
  protected:
   LocationTest() {
@@ -301,7 +285,7 @@ class LocationTest : public testing::Test {
     return read ? bytes : read.error().message();
   }
   void Compress() {
-    source_.truth_.spec_.codecs =
+    source_.spec_.codecs =
         backends::MakeZarr3Chain(backends::Json::parse(R"(["bytes", "crc32c"])"),
                                  {source_.spec().dtype, {10}})
             .value();
@@ -311,7 +295,7 @@ class LocationTest : public testing::Test {
   ChunkCache cache_{1 << 20};
   ChunkLedger ledger_;
   std::shared_ptr<test::MemoryStore> memory_ = std::make_shared<test::MemoryStore>();
-  OneLocation source_;
+  PlacedSource source_{10, {}};
 };
 
 TEST_F(LocationTest, PiecesBehindAServerAreOneChunk) {

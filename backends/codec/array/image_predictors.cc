@@ -72,8 +72,7 @@ Result<PredictorRows> RowsOf(const PredictorRule& rule, std::span<const uint64_t
 void UndoRows(const PredictorRule& rule, const PredictorRows& rows, const Datatype& type,
               ConstByteSpan encoded, ByteSpan decoded) {
   const size_t size = type.size();
-  const model::SwapRun run{.offset = 0, .width = size, .count = 1};
-  const bool swaps = type.order() == ByteOrder::kBig && size > 1;
+  const size_t swapped = type.order() == ByteOrder::kBig ? size : 1;
   std::vector<std::byte> planes(rule.is_of_floats ? rows.bytes : 0);
   for (uint64_t r = 0; r < rows.count; ++r) {
     const ConstByteSpan from = encoded.subspan(r * rows.bytes, rows.bytes);
@@ -82,10 +81,10 @@ void UndoRows(const PredictorRule& rule, const PredictorRows& rows, const Dataty
       std::memcpy(planes.data(), from.data(), from.size());
       UndoFloatPredictor(size, rows.step, planes, to);
     } else {
-      SwapElements({&run, swaps ? size_t{1} : size_t{0}}, size, from, to);
+      SwapNumbers(swapped, from, to);
       UndoDifferences(size, rows.step, to);
     }
-    if (swaps) SwapElements({&run, 1}, size, to, to);
+    if (swapped > 1) SwapNumbers(swapped, to, to);
   }
 }
 

@@ -72,8 +72,7 @@ class Hdf5ZfpCodec final : public BytesToBytesCodec {
     NDLFS_TRY(const size_t size, DecodeField(header_, encoded, 0, decoded));
     if (swapped_) {
       const size_t width = zfp_type_size(header_.field.type);
-      const model::SwapRun number{0, width, 1};
-      SwapElements({&number, 1}, width, decoded.first(size), decoded.first(size));
+      SwapNumbers(width, decoded.first(size), decoded.first(size));
     }
     return size;
   }

@@ -83,8 +83,7 @@ class Hdf5ScaleOffsetCodec final : public BytesToBytesCodec {
       DecodeNumbers(data, bits, Minimum(encoded), decoded.first(size));
     }
     if (settings_.big_endian) {
-      const model::SwapRun run{0, settings_.size, 1};
-      SwapElements({&run, 1}, settings_.size, decoded.first(size), decoded.first(size));
+      SwapNumbers(settings_.size, decoded.first(size), decoded.first(size));
     }
     return size;
   }

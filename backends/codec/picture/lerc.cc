@@ -151,10 +151,7 @@ model::Result<void> DecodeLerc(const PictureRule& rule, ConstByteSpan picture,
     }
   }
   if (info.bands > 1) whole = Interleaved(whole.span(), info.bands, form.type.size());
-  const size_t size = form.type.size();
-  const model::SwapRun sample{.offset = 0, .width = size, .count = 1};
-  SwapElements({&sample, rule.swaps_bytes && size > 1 ? size_t{1} : size_t{0}}, size,
-               whole.span().first(out.size()), out);
+  SwapNumbers(rule.swaps_bytes ? form.type.size() : 1, whole.span().first(out.size()), out);
   return {};
 }
 

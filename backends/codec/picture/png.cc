@@ -17,9 +17,7 @@ model::Result<void> DecodePngPicture(ConstByteSpan picture, const PictureForm& f
       CheckPictureSize(form, {header.width, header.height, header.samples}, out.size()));
   NDLFS_TRY(Bytes pixels, DecodePng(picture, header));
   // Samples are big-endian. A picture may have more rows than there is room for.
-  const model::SwapRun sample{.offset = 0, .width = item, .count = 1};
-  SwapElements({&sample, item > 1 ? size_t{1} : size_t{0}}, item,
-               pixels.span().first(out.size()), out);
+  SwapNumbers(item, pixels.span().first(out.size()), out);
   return {};
 }
 

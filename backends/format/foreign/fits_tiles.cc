@@ -274,8 +274,7 @@ class TileSource final : public ArraySource {
       return Corrupt("{} bytes for {} pixels of {}", raw.size(), count, size);
     }
     Bytes elements(raw.size());
-    const model::SwapRun run{.offset = 0, .width = size, .count = 1};
-    SwapElements({&run, 1}, size, raw, elements.span());
+    SwapNumbers(size, raw, elements.span());
     MoveZero(elements);
     return elements;
   }

@@ -100,17 +100,15 @@ class PixelCodec final : public ArrayToBytesCodec {
       }
       return;
     }
-    const model::SwapRun run{.offset = 0, .width = size, .count = 1};
-    const bool swaps = form_.order == model::ByteOrder::kBig && size > 1;
+    const size_t swapped = form_.order == model::ByteOrder::kBig ? size : 1;
     if (form_.predictor != 2) {
-      SwapElements({&run, swaps ? size_t{1} : size_t{0}}, size, encoded, decoded);
+      SwapNumbers(swapped, encoded, decoded);
       return;
     }
     // Row by row, so that a row is summed while the processor still has it.
     for (uint64_t r = 0; r < rows; ++r) {
       const ByteSpan row = decoded.subspan(r * row_bytes, row_bytes);
-      SwapElements({&run, swaps ? size_t{1} : size_t{0}}, size,
-                   encoded.subspan(r * row_bytes, row_bytes), row);
+      SwapNumbers(swapped, encoded.subspan(r * row_bytes, row_bytes), row);
       UndoDifferences(size, form_.samples, row);
     }
   }

@@ -236,8 +236,7 @@ class TiffSource final : public ArraySource {
 };
 
 // How strips or tiles that are pictures are decoded; nullopt for other compressions.
-std::optional<PictureRule> PictureRuleOf(const ImageForm& form,
-                                         model::ByteOrder order = model::ByteOrder::kLittle) {
+std::optional<PictureRule> PictureRuleOf(const ImageForm& form) {
   switch (form.compression) {
     case kJpeg:
       return PictureRule{.kind = PictureKind::kJpeg,
@@ -250,9 +249,7 @@ std::optional<PictureRule> PictureRuleOf(const ImageForm& form,
     case kJpeg2000:
       return PictureRule{.kind = PictureKind::kJpeg2000};
     case kLerc:
-      return PictureRule{.kind = PictureKind::kLerc,
-                         .has_masks = true,
-                         .swaps_bytes = order == model::ByteOrder::kBig};
+      return PictureRule{.kind = PictureKind::kLerc, .has_masks = true};
     case kWebp:
       return PictureRule{.kind = PictureKind::kWebp};
     case kJpegXl:
@@ -352,7 +349,8 @@ Result<CodecChain> ChainOf(const ImageForm& form, const TiffFile& file, const Da
   if (form.reverses_bits && form.compression != kJpeg) {
     bytes_to_bytes.push_back(MakeReverseBits());
   }
-  if (const auto rule = PictureRuleOf(form, file.order)) {
+  if (auto rule = PictureRuleOf(form)) {
+    rule->swaps_bytes = file.order == model::ByteOrder::kBig;
     const auto layout = form.is_interleaved() ? PictureLayout::kPixels : PictureLayout::kRows;
     NDLFS_TRY(auto picture, MakePictureCodec(*rule, layout, form.chunk_length));
     return CodecChain::Make({type, chunk}, {}, std::move(picture), std::move(bytes_to_bytes));

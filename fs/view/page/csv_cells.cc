@@ -181,10 +181,17 @@ CsvCellPtr MakeEnumCell(const Datatype& type, const Packing& packing) {
   return number ? MakeNamedCell(*number, names, packing) : nullptr;
 }
 
-// The values of an array of numbers; null where they are written as any element of their type.
-std::optional<CsvColumn> MakeColumnOfNumbers(const ArrayInput& array) {
+// The values of an array of numbers or of an enum; nullopt where they are written as any
+// element of their type.
+std::optional<CsvColumn> MakeColumnOfValues(const ArrayInput& array) {
   const auto packing = backends::ReadPacking(*array.node);
-  if (!packing || array.dtype.time()) return std::nullopt;
+  if (!packing) return std::nullopt;
+  if (array.dtype.kind() == Kind::kEnum) {
+    CsvCellPtr cell = MakeEnumCell(array.dtype, *packing);
+    return cell ? std::optional<CsvColumn>({array.elements, array.dtype, std::move(cell)})
+                : std::nullopt;
+  }
+  if (array.dtype.time()) return std::nullopt;
   const Datatype read = TypeAsRead(*packing, array.dtype);
   const auto number = NumberOfType(read);
   if (!number) return std::nullopt;
@@ -230,17 +237,15 @@ CsvCellPtr MakeCsvCell(const Datatype& type, CsvForm form) {
 std::optional<CsvColumn> MakeCsvColumn(const ArrayInput& array, CsvForm form) {
   const Kind kind = array.dtype.kind();
   const bool is_number = kind == Kind::kInteger || kind == Kind::kFloat;
-  if (form == CsvForm::kValues && is_number && array.elements) {
-    if (auto column = MakeColumnOfNumbers(array)) return column;
+  const bool are_values = form == CsvForm::kValues && array.elements;
+  if (are_values && (is_number || kind == Kind::kEnum)) {
+    if (auto column = MakeColumnOfValues(array)) return column;
+  }
+  if (are_values && is_number) {
     if (const auto values = MakeUnpacked(array, UnpackedForm::kNumbers)) {
       CsvCellPtr cell = MakeCsvCell(values->dtype, form);
       if (cell) return CsvColumn{values->elements, values->dtype, std::move(cell)};
     }
-  }
-  if (form == CsvForm::kValues && kind == Kind::kEnum && array.elements) {
-    const auto packing = backends::ReadPacking(*array.node);
-    CsvCellPtr cell = MakeEnumCell(array.dtype, packing.value_or(Packing{}));
-    if (cell) return CsvColumn{array.elements, array.dtype, std::move(cell)};
   }
   const bool is_there = array.elements || (kind == Kind::kString && array.reader);
   CsvCellPtr cell = is_there ? MakeCsvCell(array.dtype, form) : nullptr;
