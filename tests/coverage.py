@@ -8,6 +8,7 @@ test goes, and why: the first line of coverage_reasons.txt that fits. What has n
 """
 import collections
 import fnmatch
+import functools
 import json
 import os
 import re
@@ -56,11 +57,10 @@ def ways_of(path):
     return found
 
 
-def lines_of(name, kept={}):
-    if name not in kept:
-        with open(os.path.join(TOP, name), encoding="utf-8") as source:
-            kept[name] = source.read().splitlines()
-    return kept[name]
+@functools.cache
+def lines_of(name):
+    with open(os.path.join(TOP, name), encoding="utf-8") as source:
+        return source.read().splitlines()
 
 
 def print_table(columns):

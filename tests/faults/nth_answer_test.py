@@ -4,11 +4,8 @@ turn on. A fault that passes is not seen. A lie, and a fault that lasts, are err
 before them is right.
 
 NDLFS_ALL_FAULTS, NDLFS_FAULT_SEED and NDLFS_FAULT_STORES are those of nth_fault_test.py."""
-import collections
 import os
-import random
 import re
-import subprocess
 
 import harness
 import lying_server
@@ -83,21 +80,17 @@ SAMPLES = 12  # groups of answers; those that last take their time
 COMMANDS = ("describe", "cat", "check", "digest", "list")
 
 
-class NthAnswerTest(harness.TestCase):
+class NthAnswerTest(nth.FaultCase):
     def setUp(self):
         super().setUp()
         os.environ["no_proxy"] = "*"
-        print(f"NDLFS_FAULT_SEED={nth.SEED}", flush=True)
-        self.rng = random.Random(nth.SEED)
-        self.found = collections.Counter()
-        self.top = os.path.join(self.scratch, "source")
         self.server = lying_server.Server(self.top)
         self.addCleanup(self.server.stop)
 
-    def run_ndlfs(self, words):
-        done = subprocess.run([harness.BINARY, *words, "--timeout", "1"], stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=harness.DEADLINE)
-        return done.returncode, re.sub(rb" in \d+:\d+ \([^)]*\)", b"", done.stdout), done.stderr.decode()
+    def run_briefly(self, words):
+        """Progress is told of what takes long; it is no error."""
+        status, output, errors = self.run_faulty([*words, "--timeout", "1"])
+        return status, output, re.sub(r"^ndlfs [a-z]+: [0-9]+%.*\n", "", errors, flags=re.MULTILINE)
 
     def arm(self, answer, at, lasts):
         """The answer to request `at`, counted from 1, is wrong, and those to all after it if the fault lasts."""
@@ -122,15 +115,11 @@ class NthAnswerTest(harness.TestCase):
             return None
         if ANSWERS[kind][1] and not lasts:
             return "an error that should not be seen"
-        if seen[0] == 0:
-            return "other bytes, and no error"
         # An encoding is something that ndlfs does not know.
-        if seen[0] not in nth.FAILURES.get(command, {1}) | {1} | ({4} if kind == "encoded" else set()):
-            return f"exit status {seen[0]}"
-        if command == "cat" and not wanted[1].startswith(seen[1]):
-            return "wrong bytes before the error"
-        lines = [line for line in seen[2].splitlines() if not re.search(" is a directory with |^ndlfs [a-z]+: [0-9]+%", line)]
-        lines = lines or [line for line in seen[1].decode().splitlines() if line.startswith("  ")]
+        wrong = nth.wrong_failure(command, {1, 4} if kind == "encoded" else {1}, wanted, seen)
+        if wrong:
+            return wrong
+        lines = nth.error_lines(command, *seen[1:])
         # What lasts concerns one array after the other.
         if not lines or (len(lines) > 1 and not lasts):
             return f"{len(lines)} lines of errors"
@@ -139,7 +128,7 @@ class NthAnswerTest(harness.TestCase):
 
     def check_answer(self, words, command, name, wanted, kind, at, lasts):
         self.arm(ANSWERS[kind][0], at, lasts)
-        seen = self.run_ndlfs(words)
+        seen = self.run_briefly(words)
         self.server.lie = None
         wrong = self.judge(command, name, kind, lasts, wanted, seen)
         self.found["same" if seen == wanted else "error"] += 1
@@ -152,17 +141,14 @@ class NthAnswerTest(harness.TestCase):
         stores = [row for row in nth.STORES if row[0] != "map"]
         rows = [(store, command, kind, lasts) for store in stores for command in COMMANDS for kind in ANSWERS for lasts in (False, True)]
         for (name, write, array), command, kind, lasts in (rows if nth.ALL else self.rng.sample(rows, SAMPLES)):
-            folder = os.path.join(self.top, name.replace(".", "_"))
-            if not os.path.exists(folder):
-                os.makedirs(folder)
-                write(os.path.join(folder, name))
-            words = nth.commands(f"{self.server.url}/{os.path.basename(folder)}", name, array)[command]
+            folder = os.path.basename(self.make(name, write))
+            words = nth.commands(f"{self.server.url}/{folder}", name, array)[command]
             self.server.taken()
-            wanted = self.run_ndlfs(words)
+            wanted = self.run_briefly(words)
             self.assertEqual(wanted[0], 0, (words, wanted))
             requests = len(self.server.taken())
             self.assertGreater(requests, 0)
-            for at in nth.FaultCase.places(self, requests):
+            for at in self.places(requests):
                 self.check_answer(words, command, name, wanted, kind, at, lasts)
         print(dict(self.found))
 

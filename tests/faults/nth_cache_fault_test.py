@@ -24,6 +24,9 @@ KEPT = [row for row in nth.STORES if row[0] in ("v3.zarr", "four.nc", "a.tif", "
 
 
 class CacheCase(nth.FaultCase):
+    """begin(name, state) makes a state, use(name) is what a reader then does, and judge(name, seen, what) says what is wrong with
+    what it has seen."""
+
     def setUp(self):
         super().setUp()
         os.environ["no_proxy"] = "*"
@@ -31,22 +34,21 @@ class CacheCase(nth.FaultCase):
         self.control.close()
         self.control = Control(os.path.join(self.scratch, "control"), self.directory)
 
-    def fail_each_call(self, groups, begin, use, judge):
-        """Each of the groups is (name, state, fault): begin(name, state) makes that state, use(name) is what a reader then
-        does, and judge(name, seen, what) says what is wrong with what it has seen."""
+    def fail_each_call(self, names, states):
+        groups = [(name, state, fault) for name in names for state in states for fault in KINDS]
         for name, state, fault in nth.chosen(groups, self.rng):
-            begin(name, state)
+            self.begin(name, state)
             self.control.arm(fault, 0)
-            wrong = judge(name, use(name), "")
+            wrong = self.judge(name, self.use(name), "")
             self.assertIsNone(wrong, (name, state, wrong))
             for at in self.places(self.control.field(CALLS)):
-                begin(name, state)
+                self.begin(name, state)
                 self.control.arm(fault, at)
-                seen, what = use(name), self.control.what()
+                seen, what = self.use(name), self.control.what()
                 self.control.disarm()
                 with self.subTest(store=name, state=state, fault=fault, at=at, what=what):
-                    self.assertIsNone(judge(name, seen, what))
-                    self.assertIsNone(judge(name, use(name), ""), "the next try")
+                    self.assertIsNone(self.judge(name, seen, what))
+                    self.assertIsNone(self.judge(name, self.use(name), ""), "the next try")
                 self.found[what.partition(" ")[0] or "nothing"] += 1
         print(dict(self.found))
 
@@ -96,8 +98,7 @@ class BlockCacheTest(CacheCase):
 
     def test_blocks_that_cannot_be_kept_or_read(self):
         self.serve(KEPT)
-        self.fail_each_call([(name, state, fault) for name in self.inside for state in ("empty", "full") for fault in KINDS],
-                            self.begin, self.use, self.judge)
+        self.fail_each_call(self.inside, ("empty", "full"))
 
 
 class KeptCase(CacheCase):
@@ -136,22 +137,19 @@ class KeptCase(CacheCase):
             return f"{self.control.field(OPEN)} descriptors are open"
         return None if seen == self.wanted else f"{seen[0]}, {len(seen[1])} bytes: {seen[1][:200]}"
 
-    def fail_all(self, *states):
-        self.fail_each_call([(self.STORE, state, fault) for state in states for fault in KINDS], self.begin, self.use, self.judge)
-
 
 class KeptViewsTest(KeptCase):
     def test_views_that_cannot_be_kept_or_read(self):
         self.serve("data.npy", "--decoded-cache", self.directory)
         self.assertTrue(self.wanted[1].endswith(self.values.tobytes()))
-        self.fail_all("new", "kept")
+        self.fail_each_call([self.STORE], ("new", "kept"))
 
 
 class SpilledChunksTest(KeptCase):
     def test_chunks_that_cannot_be_spilled_or_read_again(self):
         self.serve("data[order=F].npy", "--cache-size", "1MiB", "--cache-dir", self.directory)
         self.assertTrue(self.wanted[1].endswith(self.values.tobytes("F")))
-        self.fail_all("new")
+        self.fail_each_call([self.STORE], ("new",))
 
 
 if __name__ == "__main__":

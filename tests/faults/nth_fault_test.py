@@ -42,6 +42,24 @@ def commands(folder, name, array):
             "digest": ["digest", store], "list": ["describe", folder]}
 
 
+def wrong_failure(command, statuses, wanted, seen):
+    """What is wrong with a command that has failed, or should have, but for its message; None if nothing is. Besides those of
+    FAILURES, it may end with one of the exit statuses."""
+    if seen[0] == 0:
+        return "other bytes, and no error"
+    if seen[0] not in FAILURES.get(command, {1}) | statuses:
+        return f"exit status {seen[0]}"
+    return "wrong bytes before the error" if command == "cat" and not wanted[1].startswith(seen[1]) else None
+
+
+def error_lines(command, output, errors):
+    """The lines that tell of errors; the report of `check` may have them."""
+    lines = [line for line in errors.splitlines() if " is a directory with " not in line]
+    if command == "check" and not lines:
+        lines = [line for line in output.decode().splitlines() if line.startswith("  ")]
+    return lines
+
+
 def chosen(groups, rng):
     return groups if ALL else rng.sample(groups, min(SAMPLES, len(groups)))
 
@@ -97,18 +115,13 @@ class FaultCase(harness.TestCase):
 class CommandTest(FaultCase):
     def judge(self, command, name, fault, wanted, seen):
         """What is wrong with the outcome `seen` of a command in which a call has failed; None if nothing is."""
-        status, output, errors = seen
         if fault == "end" and name in TOLD_BY_A_DOCUMENT:
             return None
-        if status == 0:
-            return "other bytes, and no error"
-        if status not in FAILURES.get(command, {1}) | MORE_FAILURES.get(fault, set()):
-            return f"exit status {status}"
-        if command == "cat" and not wanted[1].startswith(output):
-            return "wrong bytes before the error"
-        lines = [line for line in errors.splitlines() if " is a directory with " not in line]
-        if command == "check" and not lines:
-            lines = [line for line in output.decode().splitlines() if line.startswith("  ")]
+        wrong = wrong_failure(command, MORE_FAILURES.get(fault, set()), wanted, seen)
+        if wrong:
+            return wrong
+        _, output, errors = seen
+        lines = error_lines(command, output, errors)
         if len(lines) != 1:
             return f"{len(lines)} lines of errors"
         place = name.split(".")[0]

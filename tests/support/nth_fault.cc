@@ -5,8 +5,8 @@
 // but each in its turn, until nothing is left that could fail: so SQLite is tested.
 //
 // The file that NDLFS_NTH_FAULT names is mapped, and holds a Control: what
-// tests/faults/nth_fault.py writes there while the program runs takes effect at once, and it
-// reads there what has failed.
+// tests/faults/faulty_program.py writes there while the program runs takes effect at once, and
+// it reads there what has failed.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ enum Fault : int32_t {
   kMemory = 3,  // an allocation of Control::least bytes or more fails
 };
 
-// In the order of the fields in nth_fault.py.
+// In the order of the fields in faulty_program.py.
 struct Control {
   std::atomic<int64_t> at;      // the number of the call that fails, from 1 on; 0: none
   std::atomic<int64_t> calls;   // that could have failed so until now
@@ -169,6 +169,11 @@ bool Fails(const char* call, const char* path, unsigned traits) {
   return true;
 }
 
+bool FailsAt(const char* call, int directory, const char* name, unsigned traits) {
+  char path[kPathSize];
+  return FindPath(directory, name, path) && Fails(call, path, traits);
+}
+
 void Forget(int fd) {
   if (control == nullptr || PathOf(fd) == nullptr) return;
   paths[fd][0] = '\0';
@@ -216,8 +221,7 @@ constexpr unsigned kWriting = kWaits | kTransfers | kTakesSpace;
 
 int StatAt(const char* call, int directory, const char* name, struct ::stat* status,
            int flags) {
-  char path[kPathSize];
-  if (FindPath(directory, name, path) && Fails(call, path, 0)) return -1;
+  if (FailsAt(call, directory, name, 0)) return -1;
   return static_cast<int>(::syscall(SYS_newfstatat, directory, name, status, flags));
 }
 
@@ -324,17 +328,17 @@ ssize_t pwrite(int fd, const void* data, size_t size, off_t offset) {
 }
 
 int fsync(int fd) {
-  if (control != nullptr && Fails("fsync", PathOf(fd), kTakesSpace)) return -1;
+  if (Fails("fsync", PathOf(fd), kTakesSpace)) return -1;
   return static_cast<int>(::syscall(SYS_fsync, fd));
 }
 
 int fdatasync(int fd) {
-  if (control != nullptr && Fails("fdatasync", PathOf(fd), kTakesSpace)) return -1;
+  if (Fails("fdatasync", PathOf(fd), kTakesSpace)) return -1;
   return static_cast<int>(::syscall(SYS_fdatasync, fd));
 }
 
 int fstat(int fd, struct ::stat* status) {
-  if (control != nullptr && Fails("fstat", PathOf(fd), 0)) return -1;
+  if (Fails("fstat", PathOf(fd), 0)) return -1;
   return static_cast<int>(::syscall(SYS_fstat, fd, status));
 }
 
@@ -352,22 +356,16 @@ int fstatat(int directory, const char* name, struct ::stat* status, int flags) {
 
 struct dirent64* readdir64(DIR* directory) {
   static auto* const next = Next<struct dirent64*(DIR*)>("readdir64");
-  if (control != nullptr && Fails("readdir", PathOf(::dirfd(directory)), 0)) return nullptr;
+  if (Fails("readdir", PathOf(::dirfd(directory)), 0)) return nullptr;
   return next(directory);
 }
 
 ssize_t readlinkat(int directory, const char* name, char* out, size_t size) {
-  char path[kPathSize];
-  if (FindPath(directory, name, path) && Fails("readlink", path, 0)) return -1;
+  if (FailsAt("readlink", directory, name, 0)) return -1;
   return ::syscall(SYS_readlinkat, directory, name, out, size);
 }
 
 // What makes, moves and removes names, and what is done to an open file besides its bytes.
-bool FailsAt(const char* call, int directory, const char* name, unsigned traits) {
-  char path[kPathSize];
-  return FindPath(directory, name, path) && Fails(call, path, traits);
-}
-
 int renameat(int from, const char* old_name, int to, const char* name) {
   if (FailsAt("rename", to, name, kTakesSpace)) return -1;
   return static_cast<int>(::syscall(SYS_renameat, from, old_name, to, name));
@@ -391,22 +389,22 @@ int unlinkat(int directory, const char* name, int flags) noexcept {
 }
 
 int ftruncate(int fd, off_t size) noexcept {
-  if (control != nullptr && Fails("ftruncate", PathOf(fd), kWaits | kTakesSpace)) return -1;
+  if (Fails("ftruncate", PathOf(fd), kWaits | kTakesSpace)) return -1;
   return static_cast<int>(::syscall(SYS_ftruncate, fd, size));
 }
 
 int fchmod(int fd, mode_t mode) noexcept {
-  if (control != nullptr && Fails("fchmod", PathOf(fd), 0)) return -1;
+  if (Fails("fchmod", PathOf(fd), 0)) return -1;
   return static_cast<int>(::syscall(SYS_fchmod, fd, mode));
 }
 
 int flock(int fd, int operation) noexcept {
-  if (control != nullptr && Fails("flock", PathOf(fd), kWaits)) return -1;
+  if (Fails("flock", PathOf(fd), kWaits)) return -1;
   return static_cast<int>(::syscall(SYS_flock, fd, operation));
 }
 
 int futimens(int fd, const struct timespec times[2]) noexcept {
-  if (control != nullptr && Fails("futimens", PathOf(fd), kTakesSpace)) return -1;
+  if (Fails("futimens", PathOf(fd), kTakesSpace)) return -1;
   return static_cast<int>(::syscall(SYS_utimensat, fd, nullptr, times, 0));
 }
 
@@ -434,7 +432,7 @@ int socket(int domain, int type, int protocol) noexcept {
 }
 
 int connect(int fd, const sockaddr* address, socklen_t size) {
-  if (control != nullptr && Fails("connect", PathOf(fd), kWaits)) return -1;
+  if (Fails("connect", PathOf(fd), kWaits)) return -1;
   return static_cast<int>(::syscall(SYS_connect, fd, address, size));
 }
 
@@ -458,7 +456,7 @@ ssize_t send(int fd, const void* data, size_t size, int flags) {
 }
 
 ssize_t sendmsg(int fd, const msghdr* message, int flags) {
-  if (control != nullptr && Fails("sendmsg", PathOf(fd), kWaits)) return -1;
+  if (Fails("sendmsg", PathOf(fd), kWaits)) return -1;
   return ::syscall(SYS_sendmsg, fd, message, flags);
 }
 
