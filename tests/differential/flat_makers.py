@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MIT
 """NPY, NDL documents, MRC, NIfTI and TIFF."""
-import bz2
-import gzip
 import json
 import os
 import struct
@@ -13,7 +11,7 @@ import numpy as np
 import tifffile
 from osgeo import gdal, gdal_array
 
-from arrays import FLOATS, INTEGERS, NUMBERS, TYPES, Array, draw_arrays, draw_chunks, draw_meaning, draw_numbers, draw_shape
+from arrays import INTEGERS, NUMBERS, TYPES, Array, draw_arrays, draw_numbers, draw_shape
 from zarr3_makers import ZARR3_TYPES
 from zarr_makers import plain
 

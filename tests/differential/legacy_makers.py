@@ -16,7 +16,7 @@ def make_hdf4(d, path):
         for name, part in d.parts("v", 1, 3).items():
             dtype, shape = np.dtype(part.pick("type", *HDF4_TYPES)), draw_shape(part, 1)
             stored = draw_numbers(part, dtype, shape)
-            kind = np.dtype("|i1" if dtype == "i1" else dtype).newbyteorder("<")
+            kind = dtype.newbyteorder("<")
             coding = part.pick("coding", *CODINGS)
             attributes = {}
             if part.chance("has fill", .3):

@@ -6,16 +6,12 @@ import json
 import os
 import zlib
 
+import harness
 import numpy as np
 
 from arrays import NUMBERS, Array, draw_numbers, draw_shape
 
 JUNK = b"bytes of another\nprogram\n\n\x00\xff"  # three lines, and more
-
-
-def put(path, content):
-    with open(path, "wb") as file:
-        file.write(content)
 
 
 def name_of(path):
@@ -69,9 +65,7 @@ def make_nrrd(d, path):
     if "content" in fields:
         array.attributes["long_name"] = fields["content"]
     content = as_text(d, stored) if is_text else stored.astype(dtype.newbyteorder("<" if order == "little" else ">")).tobytes()
-    skipped = put_nrrd(d, path, stored, fields, content)
-    if skipped is not None:
-        fields |= skipped
+    put_nrrd(d, path, stored, fields, content)
     return {name_of(path): array} | coordinates
 
 
@@ -127,11 +121,11 @@ def put_nrrd(d, path, stored, fields, content):
     if place in ("attached", "beside"):
         data = lines + packed(before + content)
         if place == "attached":
-            put(path, nrrd_header(d, fields, b"\n") + data)
+            harness.write(path, nrrd_header(d, fields, b"\n") + data)
         else:
             fields["data file"] = os.path.basename(path) + ".data"
-            put(path + ".data", data)
-            put(path, nrrd_header(d, fields))
+            harness.write(path + ".data", data)
+            harness.write(path, nrrd_header(d, fields))
         return
     # Several files: each has one place of the slowest dimension, or as many dimensions as the whole.
     rows = stored.shape[0]
@@ -142,13 +136,13 @@ def put_nrrd(d, path, stored, fields, content):
     names = [f"{os.path.basename(path)}.{first + step * i:03d}" for i in range(count)]
     for i, name in enumerate(names):
         part = len(content) // count
-        put(os.path.join(os.path.dirname(path), name), before + content[i * part:(i + 1) * part])
+        harness.write(os.path.join(os.path.dirname(path), name), before + content[i * part:(i + 1) * part])
     if place == "list":
         fields["data file"] = f"LIST{dimension}"
-        put(path, nrrd_header(d, fields, "".join(name + "\n" for name in names).encode()))
+        harness.write(path, nrrd_header(d, fields, "".join(name + "\n" for name in names).encode()))
     else:
         fields["data file"] = f"{os.path.basename(path)}.%03d {first} {first + step * (count - 1)} {step}{dimension}"
-        put(path, nrrd_header(d, fields))
+        harness.write(path, nrrd_header(d, fields))
 
 
 META_NAMES = {"i1": ("MET_CHAR",), "u1": ("MET_UCHAR",), "i2": ("MET_SHORT",), "u2": ("MET_USHORT",), "i4": ("MET_INT", "MET_LONG"),
@@ -220,9 +214,9 @@ def put_metaimage(d, path, shape, fields, content):
     header = line_end.join(f"{key} = {value}" for key, value in (fields | {"ElementDataFile": data_file}).items()) + line_end
     if place == "list":
         header += "".join(part + line_end for part in parts)
-    put(path, header.encode() + (content if place == "attached" else b""))
+    harness.write(path, header.encode() + (content if place == "attached" else b""))
     for name, part in parts.items() if place != "attached" else ():
-        put(os.path.join(os.path.dirname(path), name), part)
+        harness.write(os.path.join(os.path.dirname(path), name), part)
 
 
 ENVI_TYPES = {"u1": 1, "i2": 2, "i4": 3, "f4": 4, "f8": 5, "c8": 6, "c16": 9, "u2": 12, "u4": 13, "i8": 14, "u8": 15}
@@ -260,8 +254,8 @@ def make_envi(d, path):
     values = [f"{key} = {value}" for key, value in fields.items()]
     if d.chance("in other lines", .3):
         values[1:1] = ["description = {\n  lines = 7,\n  x}", "; a comment", "band names = {a,\n b}"]
-    put(path, ("ENVI\n" + "\n".join(values) + "\n").encode())
-    put(path.removesuffix(".hdr") + d.pick("ending", ".img", "", ".dat", ".raw", f".{interleave}"), content)
+    harness.write(path, ("ENVI\n" + "\n".join(values) + "\n").encode())
+    harness.write(path.removesuffix(".hdr") + d.pick("ending", ".img", "", ".dat", ".raw", f".{interleave}"), content)
     return {name_of(path): array} | coordinates
 
 
@@ -318,8 +312,7 @@ def make_precomputed(d, path):
     offset = [d.pick(f"offset {axis}", 0, 7) for axis in "xyz"]
     steps = [d.pick(f"step {axis}", 1, 4, 2.5) for axis in "xyz"]
     stored = draw_numbers(d, dtype, (channels, *sizes[::-1]))
-    os.makedirs(os.path.join(path, "s0"))
-    put(os.path.join(path, "info"), json.dumps({
+    harness.write(os.path.join(path, "info"), json.dumps({
         "@type": "neuroglancer_multiscale_volume", "type": "image", "data_type": PRECOMPUTED_TYPES[dtype.str[1:]], "num_channels": channels,
         "scales": [{"key": "s0", "size": sizes, "chunk_sizes": [chunk], "resolution": steps, "encoding": "raw", "voxel_offset": offset}]}).encode())
     packed = d.chance("packed", .3)
@@ -331,5 +324,5 @@ def make_precomputed(d, path):
             continue  # what is absent is 0
         content = np.ascontiguousarray(part, dtype.newbyteorder("<")).tobytes()
         name = "_".join(f"{first + begin}-{first + end}" for first, begin, end in zip(offset, begins, ends))
-        put(os.path.join(path, "s0", name + (".gz" if packed else "")), gzip.compress(content) if packed else content)
+        harness.write(os.path.join(path, "s0", name + (".gz" if packed else "")), gzip.compress(content) if packed else content)
     return {"s0": Array(stored, ["channel", "z", "y", "x"]) if channels > 1 else Array(stored[0], ["z", "y", "x"])}

@@ -5,7 +5,6 @@ import contextlib
 import csv
 import ctypes
 import io
-import itertools
 import json
 import os
 import sys
@@ -226,7 +225,7 @@ class Views:
         return same(found, self.stored)
 
     def lines(self, path):
-        lines = [json.loads(line) for line in harness.read(path).decode().splitlines()]
+        lines = [json.loads(line) for line in harness.read(path).splitlines()]
         wanted = [as_json(value, self.array.names) for value in (self.stored.ravel() if self.stored.shape else [self.stored[()]])]
         return equal_json(lines, wanted)
 
@@ -272,7 +271,7 @@ class Views:
         return found.reshape(self.stored.shape)
 
     def json(self, path):
-        return [item for line in harness.read(path).decode().splitlines() for item in flat(json.loads(line))]
+        return [item for line in harness.read(path).splitlines() for item in flat(json.loads(line))]
 
     def numpy_values(self, path):
         values = np.load(path)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Small stores of each format, made up by a seed, by the writers of other software where there are such. Each maker is a
 function of a description (drawing.py) and a path, and returns the arrays that the store then has."""
-import bz2
 import gzip
 import os
 

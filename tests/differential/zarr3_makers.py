@@ -10,7 +10,7 @@ import numpy as np
 
 from crc32c import crc32c
 from arrays import NUMBERS, draw_arrays, draw_numbers
-from zarr_makers import GROUPS, is_all, plain
+from zarr_makers import GROUPS, groups_of, is_all, pieces, plain, regular
 
 ZARR3_TYPES = {"b1": "bool", "i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "int32", "u4": "uint32", "i8": "int64",
                "u8": "uint64", "f2": "float16", "f4": "float32", "f8": "float64", "c8": "complex64", "c16": "complex128"}
@@ -65,17 +65,6 @@ def words_of_fill(d, fill, words, endian):
     if dtype.kind == "V":
         return list(np.asarray(fill).tobytes())
     return str(fill) if dtype.kind in "UO" else fill.item()
-
-
-def pieces(stored, edges, fill):
-    """(index, chunk) of a grid, given the extents of chunks along each axis; those that stand over the edge are filled up."""
-    begins = [list(itertools.accumulate(sizes, initial=0)) for sizes in edges]
-    for index in itertools.product(*(range(len(sizes)) for sizes in edges)):
-        shape = tuple(sizes[i] for i, sizes in zip(index, edges))
-        chunk = np.full(shape, fill, stored.dtype)
-        part = stored[(..., *(slice(begin[i], begin[i] + n) for i, begin, n in zip(index, begins, shape)))]
-        chunk[(..., *(slice(0, n) for n in part.shape))] = part
-        yield index, chunk
 
 
 class Zarr3Chain:
@@ -163,8 +152,7 @@ class Zarr3Chain:
 
     def shard(self, chunk):
         """Chunks of nothing but the fill value may be absent."""
-        edges = [[size] * (side // size) for side, size in zip(chunk.shape, self.inner)]
-        data, parts = b"", list(pieces(chunk, edges, self.fill))
+        data, parts = b"", list(pieces(chunk, regular(chunk.shape, self.inner), self.fill))
         index = np.full((len(parts), 2), 2**64 - 1, "<u8" if self.index_endian == "little" else ">u8")
         begin = index.nbytes + 4 * self.is_index_checked if self.location == "start" else 0
         for number in self.absent.permutation(len(parts)):
@@ -182,8 +170,7 @@ def draw_grid(d, shape):
     """The grid in metadata, and the extents of all chunks along each axis."""
     if not shape or not d.chance("rectilinear", .2):
         sizes = tuple(d.whole(f"chunk {axis}", 1, n + 2) for axis, n in enumerate(shape))
-        return ({"name": "regular", "configuration": {"chunk_shape": sizes}},
-                [[size] * -(-n // size) for n, size in zip(shape, sizes)])
+        return {"name": "regular", "configuration": {"chunk_shape": sizes}}, regular(shape, sizes)
     words, edges = [], []
     for axis, n in enumerate(shape):
         if d.chance(f"the same {axis}", .3):
@@ -241,7 +228,7 @@ def make_zarr3_array(d, path, array):
 def make_zarr3(d, path):
     arrays, draws = draw_arrays(d, names=True, groups=GROUPS, types=(*NUMBERS, "?", "f2", "c8", "c16", "U4", "S5", "V3", "M8[h]", "m8[10us]", "struct", "O"))
     nodes = {name: make_zarr3_array(draws[name], os.path.join(path, name), array) for name, array in arrays.items()}
-    groups = {"", *(part for name in arrays for part in itertools.accumulate(name.split("/")[:-1], os.path.join))}
+    groups = groups_of(arrays)
     nodes |= {group: {"zarr_format": 3, "node_type": "group", "attributes": {}} for group in groups}
     if d.chance("consolidated", .3):
         inside = {name: node for name, node in nodes.items() if name}

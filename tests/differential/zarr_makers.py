@@ -12,6 +12,7 @@ import shutil
 import struct
 import zipfile
 
+import harness
 import numcodecs
 import numpy as np
 import zarr2 as zarr
@@ -102,7 +103,7 @@ def put_fill(d, path, array, fill):
     metadata["fill_value"] = base64.b64encode(np.asarray(fill).tobytes()).decode()
     with open(os.path.join(path, ".zarray"), "w", encoding="utf-8") as file:
         json.dump(metadata, file)
-    for index, chunk in cut(array[...], array.chunks, fill):
+    for index, chunk in pieces(array[...], regular(array.shape, array.chunks), fill):
         if is_all(chunk, fill) and d.random(f"absent {index}").random() < .8:
             os.unlink(os.path.join(path, metadata["dimension_separator"].join(map(str, index)) or "0"))
 
@@ -142,57 +143,66 @@ def make_zarr2(d, path):
     return arrays
 
 
+def taken(folder):
+    """(name, content) of all files below a folder, which is removed."""
+    found = []
+    for top, _, files in os.walk(folder):
+        found += [(os.path.relpath(os.path.join(top, name), folder), harness.read(top, name)) for name in sorted(files)]
+    shutil.rmtree(folder)
+    return found
+
+
 def make_references(d, path):
     """A hierarchy of Zarr v2 whose chunks are in the document of Kerchunk, or parts of a file beside it."""
-    folder, data = path + ".folder", b""
-    arrays = make_zarr2(d, folder)
-    url = d.pick("url", os.path.basename(path) + ".data", "{{u}}")
+    data, beside = b"", os.path.basename(path) + ".data"
+    arrays = make_zarr2(d, path + ".folder")
+    url = d.pick("url", beside, "{{u}}")
     inline, references = d.random("inline"), {}
-    for top, _, files in os.walk(folder):
-        for name in sorted(files):
-            key = os.path.relpath(os.path.join(top, name), folder)
-            with open(os.path.join(top, name), "rb") as file:
-                content = file.read()
-            if name.startswith(".z"):
-                references[key] = content.decode()
-            elif inline.random() < .3:
-                references[key] = "base64:" + base64.b64encode(content).decode()
-            else:
-                data += b"x" * d.whole(f"before {key}", 0, 5)
-                references[key] = [url, len(data), len(content)]
-                data += content
-    shutil.rmtree(folder)
-    with open(path + ".data", "wb") as file:
-        file.write(data)
-    document = {"version": 1, "refs": references} | ({"templates": {"u": os.path.basename(path) + ".data"}} if "{{" in url else {})
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(document, file)
+    for key, content in taken(path + ".folder"):
+        if os.path.basename(key).startswith(".z"):
+            references[key] = content.decode()
+        elif inline.random() < .3:
+            references[key] = "base64:" + base64.b64encode(content).decode()
+        else:
+            data += b"x" * d.whole(f"before {key}", 0, 5)
+            references[key] = [url, len(data), len(content)]
+            data += content
+    harness.write(path + ".data", data)
+    harness.write(path, json.dumps({"version": 1, "refs": references} | ({} if url == beside else {"templates": {"u": beside}})))
     return arrays
 
 
 def zipped(make):
     """The files of a folder in an archive."""
     def make_archive(d, path):
-        folder = path + ".folder"
-        arrays = make(d, folder)
+        arrays = make(d, path + ".folder")
         method = {"stored": zipfile.ZIP_STORED, "deflated": zipfile.ZIP_DEFLATED}[d.pick("method", "stored", "deflated")]
         with zipfile.ZipFile(path, "w", method) as archive:
-            for top, folders, files in os.walk(folder, topdown=False):
-                for name in files:
-                    archive.write(os.path.join(top, name), os.path.relpath(os.path.join(top, name), folder))
-                    os.unlink(os.path.join(top, name))
-                os.rmdir(top)
+            for name, content in taken(path + ".folder"):
+                archive.writestr(name, content)
         return arrays
     return make_archive
 
 
-def cut(stored, shape, fill):
-    """(index, chunk) of a regular grid; those at the edge are filled up."""
-    for index in itertools.product(*(range(-(-n // size)) for n, size in zip(stored.shape, shape))):
+def regular(shape, chunk):
+    """The extents of all chunks of a regular grid along each axis."""
+    return [[size] * -(-n // size) for n, size in zip(shape, chunk)]
+
+
+def pieces(stored, edges, fill):
+    """(index, chunk) of a grid, given the extents of chunks along each axis; those that stand over the edge are filled up."""
+    begins = [list(itertools.accumulate(sizes, initial=0)) for sizes in edges]
+    for index in itertools.product(*(range(len(sizes)) for sizes in edges)):
+        shape = tuple(sizes[i] for i, sizes in zip(index, edges))
         chunk = np.full(shape, fill, stored.dtype)
-        part = stored[tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, shape))]
-        chunk[tuple(slice(0, n) for n in part.shape)] = part
+        part = stored[(..., *(slice(begin[i], begin[i] + n) for i, begin, n in zip(index, begins, shape)))]
+        chunk[(..., *(slice(0, n) for n in part.shape))] = part
         yield index, chunk
+
+
+def groups_of(names):
+    """The groups around arrays, the top one included."""
+    return {"", *(part for name in names for part in itertools.accumulate(name.split("/")[:-1], os.path.join))}
 
 
 def is_all(chunk, fill):
@@ -221,7 +231,7 @@ def make_n5(d, path):
         name = draw_path(part, key[1:], True, GROUPS)
         arrays[name] = array = draw_array(part, [], draw_shape(part, 1, 4))
         make_n5_dataset(part, os.path.join(path, name), array)
-    for group in {"", *(part for name in arrays for part in itertools.accumulate(name.split("/")[:-1], os.path.join))}:
+    for group in groups_of(arrays):
         if not group or d.chance(f"attributes of {group}".replace("/", " "), .5):
             with open(os.path.join(path, group, "attributes.json"), "w") as file:
                 json.dump({"title": "x"} | ({} if group else {"n5": "2.5.0"}), file)
@@ -236,7 +246,7 @@ def make_n5_dataset(d, folder, array):
     with open(os.path.join(folder, "attributes.json"), "w") as file:
         json.dump({"dimensions": stored.shape[::-1], "blockSize": chunks[::-1], "dataType": N5_TYPES[stored.dtype.str[1:]],
                    "compression": compression} | {key: plain(value) for key, value in array.attributes.items()}, file)
-    for index, block in cut(stored.copy(), chunks, 0):
+    for index, block in pieces(stored.copy(), regular(stored.shape, chunks), 0):
         box = tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, chunks))
         if is_cut:
             block = stored[box].copy()
