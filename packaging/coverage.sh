@@ -16,7 +16,7 @@ jobs=${NDLFS_JOBS:-$(nproc)}
 build=build/coverage
 unit=(model_test codec_test cache_test remote_test http_source_test backends_test fs_threads_test fs_test schedules_test)
 # What mounts, but not what takes the longest: thousands of damaged stores, random ones, and each call that can fail.
-long='^(mount\.(mutation|random|differential|nth_fault.*|limits\.RandomTest)|legacy\..*)$'
+long='^(mount\.(mutation|random|differential|nth_.*|limits\.RandomTest)|legacy\..*)$'
 profiles=$PWD/$build/profiles
 if command -v ccache >/dev/null; then
   export CMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER:-ccache} CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER:-ccache}
