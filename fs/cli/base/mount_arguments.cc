@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "fs/cli/base/option_tables.h"
+
 namespace ndlfs::fs {
 namespace {
 

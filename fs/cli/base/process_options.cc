@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include ""
+
 #include <fmt/format.h>
 
 #include <algorithm>
