@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include ""
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,9 +33,10 @@ Result<std::string> ParseLogFile(std::string_view value) {
 }
 
 Result<std::string> ParseLogLevel(std::string_view value) {
-  if (std::find(kLogLevels.begin(), kLogLevels.end(), value) == kLogLevels.end()) {
-    return model::BadInput("{} is not one of {}{}", Quote(value), fmt::join(kLogLevels, ", "),
-                           DidYouMean(value, kLogLevels));
+  const auto levels = OptionChoices("log-level");
+  if (std::ranges::find(levels, value) == levels.end()) {
+    return model::BadInput("{} is not one of {}{}", Quote(value), fmt::join(levels, ", "),
+                           DidYouMean(value, levels));
   }
   return std::string(value);
 }
