@@ -46,7 +46,7 @@
 #include <string_view>
 
 #ifdef NDLFS_WITH_HDF5
-#include "backends/format/hdf5/library/library.h"
+#include "backends/format/hdf5/library/new_file.h"
 #endif
 
 namespace ndlfs::backends {

@@ -4,7 +4,6 @@
 #include "backends/base/heap.h"
 #include "backends/format/grib/eccodes.h"
 #include "backends/format/hdf4/hdf4.h"
-#include "backends/format/hdf5/hdf5.h"
 #include "fs/cli/command_line.h"
 
 int main(int argc, char** argv) {
@@ -19,10 +18,5 @@ int main(int argc, char** argv) {
   constexpr const char* kHdf4 = "--hdf4-helper";
   if (argument == kHdf4) return ndlfs::backends::RunHdf4Helper();
   ndlfs::backends::UseHdf4Helper({kItself, kHdf4});
-#ifdef NDLFS_WITH_HDF5
-  constexpr const char* kHdf5 = "--hdf5-helper";
-  if (argument == kHdf5) return ndlfs::backends::RunHdf5Helper();
-  ndlfs::backends::UseHdf5Helper({kItself, kHdf5});
-#endif
   return ndlfs::fs::RunCommandLine(argc, argv);
 }

@@ -42,8 +42,6 @@ class Handle {
 // The error stack after a failed call as one error: `what`, the outermost reason and, in
 // parentheses, the innermost. Clears the stack.
 model::Failure LibraryError(std::string_view what);
-// The innermost of these reasons. Clears the stack.
-std::string TakeInnermostReason();
 // The same as LibraryError() for an identifier, or a negative status.
 model::Result<Handle> Checked(hid_t id, std::string_view what);
 model::Result<void> CheckStatus(herr_t status, std::string_view what);

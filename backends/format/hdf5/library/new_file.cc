@@ -744,6 +744,15 @@ class FileWriter {
 
 }  // namespace
 
+std::string LibraryVersion() {
+  const model::MutexLock lock(library_mutex);
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return fmt::format("{}.{}.{}", major, minor, release);
+}
+
 Result<WrittenFile> WriteNewFile(const NewFile& file) {
   NDLFS_RETURN_IF_ERROR(Check(file));
   constexpr uint64_t kPage = 4096;
@@ -758,6 +767,7 @@ Result<WrittenFile> WriteNewFile(const NewFile& file) {
     room = *end + (kDataAlignment - *end % kDataAlignment) % kDataAlignment;
   }
   const model::MutexLock lock(library_mutex);
+  H5dont_atexit();  // other threads may still be in it then
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   return FileWriter(file, (front + kPage - 1) / kPage * kPage, room).Write();
 }

@@ -84,6 +84,9 @@ struct WrittenFile {
 // description that contradicts itself, kLimit for more than 240 MiB of metadata.
 model::Result<WrittenFile> WriteNewFile(const NewFile& file);
 
+// "1.10.8"
+std::string LibraryVersion();
+
 // The elements of a dataset begin at a multiple of this.
 inline constexpr uint64_t kDataAlignment = 64;
 
