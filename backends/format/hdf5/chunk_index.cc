@@ -87,8 +87,7 @@ class Tree1Finder final : public Finder {
     if (found != nodes_.end()) return &found->second;
     if (nodes_.size() >= kKeptNodes) nodes_.clear();
     const uint64_t key_bytes = 8 + 8 * (layout_.chunk.size() + 1);
-    NDLFS_TRY(auto node,
-              Tree1Node::Read(file_, address, Tree1Node::Type::kChunks, key_bytes));
+    NDLFS_TRY(auto node, Tree1Node::Read(file_, address, Tree1Node::Type::kChunks, key_bytes));
     return &nodes_.emplace(address, std::move(node)).first->second;
   }
 
@@ -316,16 +315,17 @@ class ExtensibleArrayFinder final : public ArrayFinder {
     const uint64_t front = prefix_ + offset_bytes_;
     if (super_address != super_address_) {
       super_address_ = kNowhere;
-      NDLFS_TRY(super_, file_.ReadSigned(super_address,
-                                         front + bitmap_bytes + blocks * o + kSumBytes,
-                                         "EASB"));
+      NDLFS_TRY(super_,
+                file_.ReadSigned(super_address, front + bitmap_bytes + blocks * o + kSumBytes,
+                                 "EASB"));
       super_address_ = super_address;
     }
     const uint64_t address = AddressIn(super_, front + bitmap_bytes + block * o);
     std::optional<bool> has_page;
     if (is_paged) {
       const uint64_t page = (inside % elements) >> page_bits_;
-      has_page = IsSet(ConstByteSpan(super_).subspan(front, bitmap_bytes), block * pages + page);
+      has_page =
+          IsSet(ConstByteSpan(super_).subspan(front, bitmap_bytes), block * pages + page);
     }
     return ElementOfBlock(address, elements, inside % elements, has_page);
   }
@@ -438,7 +438,8 @@ Result<std::unique_ptr<Finder>> MakeFinder(const Metadata& file, const ChunkLayo
     default:
       break;
   }
-  if (layout.index == Kind::kSingle) return std::make_unique<PlainFinder>(file, layout, Index());
+  if (layout.index == Kind::kSingle)
+    return std::make_unique<PlainFinder>(file, layout, Index());
   NDLFS_TRY(auto strides, StridesOf(layout, 0));
   if (layout.index == Kind::kImplicit) {
     return std::make_unique<PlainFinder>(file, layout, std::move(strides));

@@ -303,8 +303,8 @@ class CompactSource final : public DatasetSource {
     ChunkLocation location;
     location.inline_bytes = elements_;
     if (first != 0 || bytes != elements_->size()) {
-      location.inline_bytes = std::make_shared<const Bytes>(
-          Bytes::Copy(elements_->span().subspan(first, bytes)));
+      location.inline_bytes =
+          std::make_shared<const Bytes>(Bytes::Copy(elements_->span().subspan(first, bytes)));
     }
     return location;
   }
@@ -344,9 +344,8 @@ class ConvertedSource final : public DatasetSource, public SourceNotes {
       const size_t item = stored->spec().dtype.size();
       if (bytes.empty()) bytes = Filled(stored->spec(), *CheckedProduct(whole, item));
       if (shape != whole) bytes = Crop(bytes, whole, shape, item);
-      NDLFS_TRY(auto elements,
-                file->Convert(*info, bytes.span(), *CheckedProduct(shape), as_elements,
-                              std::min(limit, kMostVariableBytes)));
+      NDLFS_TRY(auto elements, file->Convert(*info, bytes.span(), *CheckedProduct(shape),
+                                             as_elements, std::min(limit, kMostVariableBytes)));
       if (elements.has_dangling) *has_dangling = true;
       return std::move(elements.bytes);
     };
@@ -362,7 +361,8 @@ class ConvertedSource final : public DatasetSource, public SourceNotes {
   static Bytes Filled(const ArraySpec& stored, uint64_t size) {
     Bytes bytes(size);
     for (uint64_t i = 0; i < size; ++i) {
-      bytes.data()[i] = stored.fill.empty() ? std::byte{0} : stored.fill[i % stored.fill.size()];
+      bytes.data()[i] =
+          stored.fill.empty() ? std::byte{0} : stored.fill[i % stored.fill.size()];
     }
     return bytes;
   }
@@ -517,9 +517,11 @@ class SourceMaker {
     const std::vector<uint64_t>& shape = spec.grid.max_chunk_shape();
     NDLFS_TRY(const auto codecs, MakeCodecs(info_, shape, 0));
     NDLFS_TRY(spec.codecs, codecs.MakeChain({info_.type, shape}));
-    const uint64_t bytes = CheckedProduct(info_.shape, info_.stored.size()).value_or(UINT64_MAX);
+    const uint64_t bytes =
+        CheckedProduct(info_.shape, info_.stored.size()).value_or(UINT64_MAX);
     if (bytes > info_.compact->size()) {
-      return model::Corrupt("{} bytes in a compact dataset of {}", info_.compact->size(), bytes);
+      return model::Corrupt("{} bytes in a compact dataset of {}", info_.compact->size(),
+                            bytes);
     }
     return std::make_shared<CompactSource>(std::move(spec), info_.compact, info_.stored.size());
   }
@@ -705,8 +707,8 @@ model::Result<void> InspectElements(const OpenedFile& opened, DatasetInfo& info)
     stored.fill = info.stored_fill;
     NDLFS_TRY(const auto source, MakeDatasetSource(opened, stored, kMaxInspectedMemory));
     NDLFS_TRY(const Bytes elements, ReadElements(*source, kMaxInspectedMemory));
-    NDLFS_TRY(const auto converted, opened.file->Convert(info, elements.span(), *count, false,
-                                                         kMaxViewSize));
+    NDLFS_TRY(const auto converted,
+              opened.file->Convert(info, elements.span(), *count, false, kMaxViewSize));
     if (converted.has_parts) info.type = WithElementRegions(info.type);
     return {};
   }
@@ -714,8 +716,8 @@ model::Result<void> InspectElements(const OpenedFile& opened, DatasetInfo& info)
   DatasetInfo first = info;
   if (info.layout != Layout::kChunked) {
     // The beginning alone, which lies in front.
-    first.shape = ContiguousBlockShape(info.shape, item,
-                                       std::min(kMaxInspectedText, kMaxInspectedRegions * item));
+    first.shape = ContiguousBlockShape(
+        info.shape, item, std::min(kMaxInspectedText, kMaxInspectedRegions * item));
     first.max_shape = first.shape;
   }
   const auto source = MakeDatasetSource(opened, first, kMaxInspectedChunk);

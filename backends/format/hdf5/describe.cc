@@ -33,7 +33,8 @@ class LayoutReader {
     Cursor in(message->body);
     const uint64_t version = in.Number(1);
     if (version == 1 || version == 2) return ReadOld(in);
-    if (version < 3 || version > 5) return model::Unsupported("a layout of version {}", version);
+    if (version < 3 || version > 5)
+      return model::Unsupported("a layout of version {}", version);
     const uint64_t kind = in.Number(1);
     switch (kind) {
       case kCompactKind:

@@ -18,8 +18,8 @@ namespace ndlfs::backends::hdf5 {
 model::Result<DatasetInfo> DescribeDataset(const std::shared_ptr<const Metadata>& file,
                                            const Object& dataset, ObjectIndex& index);
 
-// Reads the attributes of `object` except those in `left_out` into `info`, and notes there which
-// could not be read.
+// Reads the attributes of `object` except those in `left_out` into `info`, and notes there
+// which could not be read.
 void ReadAttributes(const Object& object, const std::vector<std::string>& left_out,
                     ObjectIndex& index, ObjectInfo& info);
 

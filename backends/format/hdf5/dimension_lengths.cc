@@ -162,8 +162,8 @@ class DimensionLengths::Walk {
     if (variable.is_scale && rank == 1) return {variable.address};
     const auto dataset = Object::Open(file_, variable.address);
     if (!dataset) return {};
-    auto scales = variable.is_scale ? std::vector<std::optional<uint64_t>>()
-                                    : LastScales(*dataset, rank);
+    auto scales =
+        variable.is_scale ? std::vector<std::optional<uint64_t>>() : LastScales(*dataset, rank);
     if (!scales.empty()) return scales;
     for (const int64_t id : dataset->Integers("_Netcdf4Coordinates")) {
       const auto found = by_id_.find(id);
@@ -203,7 +203,7 @@ class DimensionLengths::Walk {
   std::unordered_map<uint64_t, Dimension>& unlimited_;
   std::vector<Group> groups_;  // still to be read
   std::unordered_set<uint64_t> met_;
-  std::vector<std::string> group_names_;        // that were read
+  std::vector<std::string> group_names_;         // that were read
   std::unordered_map<uint64_t, size_t> scales_;  // in which of group_names_
   std::unordered_map<int64_t, uint64_t> by_id_;
   bool has_skipped_ = false;
@@ -243,8 +243,8 @@ std::optional<uint64_t> DimensionLengths::Find(uint64_t scale, const std::string
   return found->second.length;
 }
 
-void DimensionLengths::CompleteScales(const Metadata& file, const std::string& path, DatasetInfo& info,
-                                      std::vector<uint64_t>& shape) const {
+void DimensionLengths::CompleteScales(const Metadata& file, const std::string& path,
+                                      DatasetInfo& info, std::vector<uint64_t>& shape) const {
   for (size_t dim = 0; dim < info.scales.size(); ++dim) {
     for (ScaleInfo& scale : info.scales[dim]) {
       if (!IsUnlimitedScale(scale.max_shape)) continue;

@@ -26,8 +26,8 @@ class DimensionLengths {
   // dataset: a scale of each in its group or in one around it. Adds a note if the lengths are
   // not known, or not for certain. Fails only if the file cannot be read; then the next call
   // tries again.
-  model::Result<void> Complete(const Object& dataset, const std::string& path,
-                               ObjectInfo& info) EXCLUDES(mutex_);
+  model::Result<void> Complete(const Object& dataset, const std::string& path, ObjectInfo& info)
+      EXCLUDES(mutex_);
 
  private:
   struct Dimension {

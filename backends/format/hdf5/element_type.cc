@@ -542,8 +542,8 @@ class TypeReader {
     if (is_mixed) whole.stored_order.reset();
   }
 
-  // The runs of `count` parts, `stride` bytes apart, from `offset`. Where they are too many, the
-  // element is not plain.
+  // The runs of `count` parts, `stride` bytes apart, from `offset`. Where they are too many,
+  // the element is not plain.
   static Result<void> AppendText(const std::vector<TextRun>& runs, uint64_t count,
                                  size_t stride, size_t offset, ElementType& whole) {
     if (runs.empty() || count == 0) return {};

@@ -70,7 +70,8 @@ class File {
                                      const LinkEntry& link) const;
   model::Result<Location> LocationOf(const std::string& group, const Walked& opened,
                                      const std::string& name, const Object& object) const;
-  Child LookAtChild(const std::string& group, const Walked& opened, const LinkEntry& link) const;
+  Child LookAtChild(const std::string& group, const Walked& opened,
+                    const LinkEntry& link) const;
 
   const std::shared_ptr<const Metadata> metadata_;
   mutable ObjectIndex index_;

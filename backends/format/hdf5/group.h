@@ -38,7 +38,8 @@ bool TracksLinkOrder(const ObjectHeader& header);
 using VisitLink = std::function<bool(LinkEntry link)>;
 model::Result<void> ForEachLink(const Metadata& file, const ObjectHeader& group,
                                 const VisitLink& visit);
-model::Result<std::vector<LinkEntry>> ListLinks(const Metadata& file, const ObjectHeader& group);
+model::Result<std::vector<LinkEntry>> ListLinks(const Metadata& file,
+                                                const ObjectHeader& group);
 // Reads only the way to the link.
 model::Result<std::optional<LinkEntry>> FindLink(const Metadata& file,
                                                  const ObjectHeader& group,

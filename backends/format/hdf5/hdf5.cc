@@ -26,8 +26,8 @@ namespace {
 
 using model::Result;
 
-// Bytes of listings that are kept: readdir asks GetLink() of every child, and a view that is made
-// of all of them asks for their names again.
+// Bytes of listings that are kept: readdir asks GetLink() of every child, and a view that is
+// made of all of them asks for their names again.
 constexpr size_t kKeptListingBytes = size_t{32} << 20;
 // More links than this one after the other are a loop.
 constexpr int kMaxHops = 32;

@@ -58,7 +58,8 @@ struct AttributeInfo {
 
 // The note on a reference that is shown as null because its target has no path name.
 inline constexpr std::string_view kDanglingNote =
-    "a reference leads to no object that has a name in the file (to one without a name, as JLD2 "
+    "a reference leads to no object that has a name in the file (to one without a name, as "
+    "JLD2 "
     "writes them, or to none), and is shown as null";
 
 // A part of a dataset that lies in another file, whose `name` is as it stands in this file.

@@ -218,8 +218,8 @@ class HeaderReader {
     const auto type = static_cast<uint64_t>(message.type);
     if (type > kLastType || type == kBogus) {
       if (flags & kMustBeKnown) {
-        return model::Unsupported("a message of type {}, without which the object must not be read",
-                                  type);
+        return model::Unsupported(
+            "a message of type {}, without which the object must not be read", type);
       }
       return {};
     }
@@ -268,6 +268,7 @@ Result<std::shared_ptr<const FractalHeap>> FractalHeap::Open(const Metadata& fil
                                                              uint64_t address) {
   constexpr uint64_t kHasChecksums = 2;
   constexpr uint64_t kMostBytes = 4096;  // with its filters
+  constexpr uint64_t kMaxDirect = uint64_t{16} << 20;
   const uint64_t o = file.offset_bytes();
   const uint64_t l = file.length_bytes();
   NDLFS_TRY(const auto bytes, file.ReadUpTo(address, kMostBytes));
@@ -306,7 +307,7 @@ Result<std::shared_ptr<const FractalHeap>> FractalHeap::Open(const Metadata& fil
                         std::has_single_bit(heap->start_bytes_) &&
                         std::has_single_bit(heap->max_direct_) && heap->heap_bits_ <= 64 &&
                         heap->max_direct_ >= heap->start_bytes_ &&
-                        heap->max_direct_ <= kMaxStructure && heap->root_rows_ <= kMaxDepth;
+                        heap->max_direct_ <= kMaxDirect && heap->root_rows_ <= kMaxDepth;
   if (!is_sound) return model::Corrupt("a fractal heap of impossible sizes");
   return heap;
 }
@@ -337,8 +338,8 @@ Result<ByteVector> FractalHeap::Get(const Metadata& file, ConstByteSpan id) cons
 
 Result<ByteVector> FractalHeap::GetManaged(const Metadata& file, Cursor id) const {
   const uint64_t offset = id.Number((heap_bits_ + 7) / 8);
-  const uint64_t bytes =
-      id.Number(std::min(BytesFor(max_direct_ - 1), BytesFor(std::max<uint64_t>(max_managed_, 1))));
+  const uint64_t bytes = id.Number(
+      std::min(BytesFor(max_direct_ - 1), BytesFor(std::max<uint64_t>(max_managed_, 1))));
   NDLFS_RETURN_IF_ERROR(id.Check("an identifier of a heap"));
   NDLFS_TRY(const DirectBlock block, FindDirect(file, offset));
   NDLFS_TRY(const Block content, ReadDirect(file, block));
@@ -537,7 +538,8 @@ Result<Tree2> Tree2::Open(const Metadata& file, uint64_t address) {
   uint64_t total = leaf;
   for (uint64_t level = 1; level <= tree.root_.level; ++level) {
     const uint64_t pointer = o + tree.count_bytes_ + tree.levels_.back().total_bytes;
-    if (tree.node_bytes_ < kNodeHead + pointer) return model::Corrupt("a B-tree of small nodes");
+    if (tree.node_bytes_ < kNodeHead + pointer)
+      return model::Corrupt("a B-tree of small nodes");
     const uint64_t most =
         (tree.node_bytes_ - kNodeHead - pointer) / (tree.record_bytes_ + pointer);
     const auto below = CheckedMultiply(total, most + 1);

@@ -249,7 +249,8 @@ class Metadata {
   model::Result<void> ReadExtension(uint64_t address);
   model::Result<void> ReadCacheImage(ConstByteSpan message);
   model::Result<void> ReadSharedTable(ConstByteSpan message);
-  // The kept bytes that were never written to `address`, from there on; empty if there are none.
+  // The kept bytes that were never written to `address`, from there on; empty if there are
+  // none.
   ConstByteSpan Overlay(uint64_t address) const;
 
   const std::shared_ptr<const Input> input_;

@@ -72,7 +72,8 @@ Result<void> ReadDense(const Metadata& file, ConstByteSpan info,
   if (heap_address == kNowhere) return {};
   NDLFS_TRY(const auto heap, file.Heap(heap_address));
   NDLFS_TRY(const auto tree, Tree2::Open(file, by_name));
-  if (tree.record_bytes() < kIdBytes + 1 + 4) return model::Corrupt("attributes in another tree");
+  if (tree.record_bytes() < kIdBytes + 1 + 4)
+    return model::Corrupt("attributes in another tree");
   uint64_t bytes = 0;
   return tree.ForEach(file, [&](ConstByteSpan record) -> Result<bool> {
     const ConstByteSpan id = record.first(kIdBytes);
@@ -80,8 +81,8 @@ Result<void> ReadDense(const Metadata& file, ConstByteSpan info,
     const bool is_shared = rest.Number(1) & kIsShared;
     RawAttribute raw;
     raw.order = rest.Number(4);
-    NDLFS_TRY(raw.message, is_shared ? file.SharedObject(MessageType::kAttribute, id)
-                                     : heap->Get(file, id));
+    NDLFS_TRY(raw.message,
+              is_shared ? file.SharedObject(MessageType::kAttribute, id) : heap->Get(file, id));
     bytes += raw.message.size() + sizeof(raw);
     if (bytes > kMaxAttributesBytes) return model::Limit("attributes of too many bytes");
     NDLFS_RETURN_IF_ERROR(ParseAttribute(file, raw.message, raw));
@@ -210,9 +211,8 @@ std::vector<int64_t> Object::Integers(std::string_view name) const {
     if (type->form.kind == Form::Kind::kReversed) std::ranges::reverse(bytes);
     const uint64_t number = Cursor(bytes).Number(size);
     const size_t unused = 64 - 8 * size;
-    values.push_back(type->type.is_signed()
-                         ? static_cast<int64_t>(number << unused) >> unused
-                         : static_cast<int64_t>(number));
+    values.push_back(type->type.is_signed() ? static_cast<int64_t>(number << unused) >> unused
+                                            : static_cast<int64_t>(number));
   }
   return values;
 }

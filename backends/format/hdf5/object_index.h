@@ -21,8 +21,7 @@ class ObjectIndex {
  public:
   // The shortest path to the object; the first one by name if there are several. nullopt if no
   // path leads there, or the file has more objects than are kept.
-  std::optional<std::string> PathOf(const Metadata& file, uint64_t address)
-      EXCLUDES(mutex_);
+  std::optional<std::string> PathOf(const Metadata& file, uint64_t address) EXCLUDES(mutex_);
 
   // The same, but first looks in the group at `group_path` and in those around it, where
   // dimension scales are. Not for objects with several links.

@@ -116,8 +116,8 @@ class Elements1D {
       }
       return run;
     }
-    const auto behind =
-        std::ranges::upper_bound(runs_, ordinal, {}, [](const Run& run) { return run.ordinal; });
+    const auto behind = std::ranges::upper_bound(runs_, ordinal, {},
+                                                 [](const Run& run) { return run.ordinal; });
     if (behind == runs_.begin()) return 0;
     const Run& run = *std::prev(behind);
     const uint64_t inside = ordinal - run.ordinal;
@@ -342,8 +342,8 @@ Result<void> ForEachPiece(const VirtualPart& part, const Use& use) {
   is_numbered = is_numbered && unlimited;
   for (uint64_t block = 0; block < (is_numbered ? kMaxSources : 1); ++block) {
     bool unused = false;
-    Piece piece{Expand(part.file, block, unused), Expand(part.dataset, block, unused), part.from,
-                part.to};
+    Piece piece{Expand(part.file, block, unused), Expand(part.dataset, block, unused),
+                part.from, part.to};
     if (is_numbered) {
       Selection::Axis& axis = piece.to.axes[*unlimited];
       const auto begin = CheckedMultiply(axis.stride, block);
@@ -415,8 +415,8 @@ class SourceReader {
     const auto found = chunks_.find(index);
     if (found != chunks_.end()) return &found->second;
     NDLFS_TRY(const ChunkLocation location, source_->Locate(index, indexes_));
-    NDLFS_TRY(Bytes chunk, ReadChunk(spec().codecs, location, spec().grid.ChunkShape(index),
-                                     limit));
+    NDLFS_TRY(Bytes chunk,
+              ReadChunk(spec().codecs, location, spec().grid.ChunkShape(index), limit));
     if (kept_bytes_ > kKeptBytes) {
       chunks_.clear();
       kept_bytes_ = 0;
@@ -509,7 +509,8 @@ class Assembly {
           source.fill.empty() ? std::byte{0} : source.fill[i % source.fill.size()];
     }
     if (chunk.empty()) return {};
-    if ((first + count) * item_ > chunk.size()) return model::Internal("a chunk of other bytes");
+    if ((first + count) * item_ > chunk.size())
+      return model::Internal("a chunk of other bytes");
     std::memcpy(bytes_.data() + to * item_, chunk.data() + first * item_, count * item_);
     return {};
   }
@@ -585,11 +586,11 @@ class VirtualSource final : public ArraySource {
       NDLFS_TRY(Elements1D to, Elements1D::Make(piece.to, info.shape));
       // Sources whose elements are not wanted need not be opened.
       bool is_wanted = false;
-      NDLFS_RETURN_IF_ERROR(to.ForEachIn(assembly.start(), assembly.count(),
-                                         [&](const auto&) -> Result<void> {
-                                           is_wanted = true;
-                                           return {};
-                                         }));
+      NDLFS_RETURN_IF_ERROR(
+          to.ForEachIn(assembly.start(), assembly.count(), [&](const auto&) -> Result<void> {
+            is_wanted = true;
+            return {};
+          }));
       if (!is_wanted) {
         const auto unlimited = UnlimitedAxis(piece.to);
         if (unlimited) return true;
@@ -633,11 +634,10 @@ class VirtualSource final : public ArraySource {
                 MakeDatasetSource(dataset->opened, dataset->info, spec.max_chunk_bytes),
                 piece.file);
       // The charset of text is a matter of how it is shown.
-      const bool is_same =
-          source->spec().dtype.SameLayout(spec.dtype) ||
-          (source->spec().dtype.kind() == spec.dtype.kind() &&
-           spec.dtype.kind() == model::Datatype::Kind::kString &&
-           source->spec().dtype.size() == spec.dtype.size());
+      const bool is_same = source->spec().dtype.SameLayout(spec.dtype) ||
+                           (source->spec().dtype.kind() == spec.dtype.kind() &&
+                            spec.dtype.kind() == model::Datatype::Kind::kString &&
+                            source->spec().dtype.size() == spec.dtype.size());
       if (!is_same) {
         return model::Unsupported("{}: a source of {} in a virtual dataset of {}", piece.file,
                                   source->spec().dtype.keyword(), spec.dtype.keyword());
@@ -668,9 +668,10 @@ uint64_t ReachOf(const Selection::Axis& axis, uint64_t count) {
   }
   if (count == 0) return 0;
   const uint64_t last = (count - 1) / axis.block;
-  return CheckedAdd(CheckedAdd(axis.start, CheckedMultiply(last, axis.stride).value_or(UINT64_MAX))
-                        .value_or(UINT64_MAX),
-                    (count - 1) % axis.block + 1)
+  return CheckedAdd(
+             CheckedAdd(axis.start, CheckedMultiply(last, axis.stride).value_or(UINT64_MAX))
+                 .value_or(UINT64_MAX),
+             (count - 1) % axis.block + 1)
       .value_or(UINT64_MAX);
 }
 

@@ -83,29 +83,6 @@ for v in ('earliest', 'latest'):
               IsOkAnd(ElementsAre("Z", "a", "b", "c", "g", "\u00e9")));
 }
 
-TEST_F(Hdf5HierarchyTest, ObjectsLoadedTogetherAreThoseThatAreLoadedAlone) {
-  Write(R"(
-with h5.File('b.h5', 'w') as f: f['d'] = np.arange(4)
-with h5.File('a.h5', 'w', libver='latest') as f:
-    for n in ('a', 'b', 'c'): f[n] = np.arange(4); f[n].attrs['name'] = n
-    f['_nc4_non_coord_d'] = 1; f.create_group('g')['a'] = 1
-    layout = h5.VirtualLayout((4,), 'i8'); layout[:] = h5.VirtualSource('b.h5', 'd', (4,))
-    f.create_virtual_dataset('v', layout)
-)");
-  const std::vector<std::string> paths = {"/b", "/d",   "/g", "/nothing",
-                                          "/v", "/g/a", "/c", "/"};
-  const auto before = hierarchy_->Load("/c").value();
-  const auto nodes = hierarchy_->LoadTogether(paths);
-  ASSERT_EQ(nodes.size(), 2) << "the others take more than that";
-  EXPECT_THAT(nodes, ::testing::Contains(before));
-  EXPECT_THAT(nodes, ::testing::Contains(hierarchy_->Load("/b").value()));
-  EXPECT_THAT(nodes.front()->attributes(), ::testing::SizeIs(1));
-  for (const std::string& path : paths) {
-    EXPECT_EQ(hierarchy_->Load(path).has_value(), path != "/nothing") << path;
-  }
-  EXPECT_THAT(hierarchy_->LoadTogether({}), IsEmpty());
-}
-
 TEST_F(Hdf5HierarchyTest, LinksHaveTheirTargets) {
   Write(R"(
 os.mkdir('sub')

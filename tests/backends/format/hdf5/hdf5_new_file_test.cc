@@ -52,9 +52,7 @@ NewAttribute Text(std::string name, std::string_view text) {
 
 class Hdf5NewFileTest : public ::testing::Test {
  protected:
-  static model::Result<WrittenFile> Write(const NewFile& file) {
-    return WriteNewFile(file);
-  }
+  static model::Result<WrittenFile> Write(const NewFile& file) { return WriteNewFile(file); }
 
   // The file with `elements` in the room for each object, as new.h5.
   void Save(const WrittenFile& written, const std::map<size_t, std::string>& elements = {}) {

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <map>
 
-#include "backends/format/hdf5/hdf5.h"
 #include "backends/format/hdf5/file.h"
+#include "backends/format/hdf5/hdf5.h"
 #include "backends/store/source.h"
 #include "tests/support/hdf5_files.h"
 #include "tests/support/memory_store.h"
