@@ -38,7 +38,7 @@ Result<std::shared_ptr<const File>> File::Open(std::shared_ptr<const Store> stor
 // have been taken for something that does not exist. Then nothing is believed any more.
 template <typename T, typename Answer>
 Result<T> File::Ask(const Answer& answer) const {
-  NDLFS_RETURN_IF_ERROR(metadata_->input().CheckUnchanged());
+  NDLFS_RETURN_IF_ERROR(CheckUnchanged());
   const ReadFailures failures;
   Result<T> answered = answer();
   if (auto read = failures.Check(); !read) {

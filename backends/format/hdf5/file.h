@@ -37,6 +37,8 @@ class File {
                                                          const std::string& path);
 
   const ValueInfo& info() const { return metadata_->input().info(); }
+  // kStale if it is another version by now.
+  model::Result<void> CheckUnchanged() const { return metadata_->input().CheckUnchanged(); }
 
   // kNotFound where there is nothing.
   model::Result<Location> Find(const std::string& path) const;

@@ -9,6 +9,7 @@
 
 #include "backends/base/checked.h"
 #include "backends/base/element_stream.h"
+#include "backends/codec/registry.h"
 #include "backends/format/read_elements.h"
 #include "model/bounded_map.h"
 
@@ -359,12 +360,59 @@ Result<void> ForEachPiece(const VirtualPart& part, const Use& use) {
 
 // --- Reading
 
+// A dataset whose elements become those of a virtual one.
+struct CastSource {
+  std::shared_ptr<const ArraySource> source;
+  std::shared_ptr<const ArrayToArrayCodec> cast;  // null: the elements are the same
+  model::Datatype type;                           // that of the virtual dataset
+  ByteVector fill;                                // of the source, cast; empty: zeros
+};
+
+// As libhdf5 converts numbers: integers out of range become the nearest ones that the type
+// has, floats infinite, and fractions are cut off. What NaN becomes depends on the processor
+// there; here it is 0.
+Result<CastSource> MakeCast(const std::shared_ptr<const ArraySource>& source,
+                            const model::Datatype& to) {
+  using Kind = model::Datatype::Kind;
+  const ArraySpec& spec = source->spec();
+  const model::Datatype& from = spec.dtype;
+  // The charset of text is a matter of how it is shown.
+  const bool is_text = from.kind() == Kind::kString && to.kind() == Kind::kString;
+  if (from.SameLayout(to) || (is_text && from.size() == to.size())) {
+    return CastSource{source, nullptr, to, spec.fill};
+  }
+  const bool is_float = to.kind() == Kind::kFloat;
+  Json json = {{"encode_dtype", from.keyword()}};
+  if (!is_float) {
+    json = {
+        {"data_type", from.keyword()}, {"rounding", "towards-zero"}, {"out_of_range", "clamp"}};
+    if (from.kind() == Kind::kFloat) {
+      json["scalar_map"]["decode"] = Json::array({Json::array({"NaN", 0})});
+    }
+  }
+  const ChunkForm one{to, {1}};
+  const auto dialect = is_float ? CodecDialect::kNumcodecs : CodecDialect::kZarr3;
+  const auto made = MakeCodec({dialect, is_float ? "astype" : "cast_value", &json, &one});
+  const auto* cast =
+      made ? std::get_if<std::shared_ptr<const ArrayToArrayCodec>>(&*made) : nullptr;
+  if (cast == nullptr) {
+    return model::Unsupported("a source of {} in a virtual dataset of {}", from.keyword(),
+                              to.keyword());
+  }
+  CastSource converted{source, *cast, to, {}};
+  if (!spec.fill.empty()) {
+    converted.fill.resize(to.size());
+    NDLFS_RETURN_IF_ERROR((*cast)->Decode(spec.fill, one, converted.fill));
+  }
+  return converted;
+}
+
 // Elements of one source, whose last chunks are kept.
 class SourceReader {
  public:
-  explicit SourceReader(std::shared_ptr<const ArraySource> source)
-      : source_(std::move(source)) {}
-  const ArraySpec& spec() const { return source_->spec(); }
+  explicit SourceReader(CastSource from) : from_(std::move(from)) {}
+  const ArraySpec& spec() const { return from_.source->spec(); }
+  const ByteVector& fill() const { return from_.fill; }
 
   // Calls `use(bytes, first, count)` for the parts of a run: a decoded chunk, and which of its
   // elements; no bytes stand for the fill value.
@@ -414,9 +462,16 @@ class SourceReader {
     constexpr uint64_t kKeptBytes = uint64_t{32} << 20;
     const auto found = chunks_.find(index);
     if (found != chunks_.end()) return &found->second;
-    NDLFS_TRY(const ChunkLocation location, source_->Locate(index, indexes_));
-    NDLFS_TRY(Bytes chunk,
-              ReadChunk(spec().codecs, location, spec().grid.ChunkShape(index), limit));
+    NDLFS_TRY(const ChunkLocation location, from_.source->Locate(index, indexes_));
+    const ChunkForm form{from_.type, spec().grid.ChunkShape(index)};
+    NDLFS_TRY(Bytes chunk, ReadChunk(spec().codecs, location, form.shape, limit));
+    if (from_.cast && !chunk.empty()) {
+      const auto bytes = CheckedProduct(form.shape, form.dtype.size());
+      if (!bytes || *bytes > limit) return model::Limit("a chunk of more than {} bytes", limit);
+      Bytes cast(*bytes);
+      NDLFS_RETURN_IF_ERROR(from_.cast->Decode(chunk.span(), form, cast.span()));
+      chunk = std::move(cast);
+    }
     if (kept_bytes_ > kKeptBytes) {
       chunks_.clear();
       kept_bytes_ = 0;
@@ -425,7 +480,7 @@ class SourceReader {
     return &chunks_.emplace(index, std::move(chunk)).first->second;
   }
 
-  const std::shared_ptr<const ArraySource> source_;
+  const CastSource from_;
   Indexes indexes_;
   std::map<Shape, Bytes> chunks_;
   uint64_t kept_bytes_ = 0;
@@ -435,8 +490,7 @@ class SourceReader {
 class Assembly {
  public:
   Assembly(const ArraySpec& spec, Shape start, Shape count)
-      : spec_(spec),
-        start_(std::move(start)),
+      : start_(std::move(start)),
         count_(std::move(count)),
         total_(CheckedProduct(count_).value_or(0)),
         item_(spec.dtype.is_fixed_size() ? spec.dtype.size() : 0) {
@@ -470,7 +524,7 @@ class Assembly {
         NDLFS_RETURN_IF_ERROR(source.Read(
             place, inside, limit,
             [&](const Bytes& chunk, uint64_t first, uint64_t count, uint64_t in_chunk) {
-              auto copied = Copy(source.spec(), chunk, first, count, in_chunk, next, limit);
+              auto copied = Copy(source, chunk, first, count, in_chunk, next, limit);
               next += count;
               return copied;
             }));
@@ -501,12 +555,12 @@ class Assembly {
     return length;
   }
 
-  Result<void> Copy(const ArraySpec& source, const Bytes& chunk, uint64_t first, uint64_t count,
-                    uint64_t in_chunk, uint64_t to, uint64_t limit) {
+  Result<void> Copy(const SourceReader& source, const Bytes& chunk, uint64_t first,
+                    uint64_t count, uint64_t in_chunk, uint64_t to, uint64_t limit) {
     if (item_ == 0) return CopyVariable(source, chunk, first, count, in_chunk, to, limit);
     for (uint64_t i = 0; chunk.empty() && i < count * item_; ++i) {
       bytes_.data()[to * item_ + i] =
-          source.fill.empty() ? std::byte{0} : source.fill[i % source.fill.size()];
+          source.fill().empty() ? std::byte{0} : source.fill()[i % source.fill().size()];
     }
     if (chunk.empty()) return {};
     if ((first + count) * item_ > chunk.size())
@@ -515,14 +569,15 @@ class Assembly {
     return {};
   }
 
-  Result<void> CopyVariable(const ArraySpec& source, const Bytes& chunk, uint64_t first,
+  Result<void> CopyVariable(const SourceReader& source, const Bytes& chunk, uint64_t first,
                             uint64_t count, uint64_t in_chunk, uint64_t to, uint64_t limit) {
     std::optional<ElementTable> table;
     if (!chunk.empty()) {
       NDLFS_TRY(table, ElementTable::Make(chunk.span(), in_chunk));
     }
     for (uint64_t i = 0; i < count; ++i) {
-      ByteVector element = source.fill.empty() ? ZeroElement(source.dtype) : source.fill;
+      ByteVector element =
+          source.fill().empty() ? ZeroElement(source.spec().dtype) : source.fill();
       if (table) {
         const ConstByteSpan bytes = (*table)[first + i];
         element.assign(bytes.begin(), bytes.end());
@@ -534,7 +589,6 @@ class Assembly {
     return {};
   }
 
-  const ArraySpec& spec_;
   const Shape start_;
   const Shape count_;
   const uint64_t total_;
@@ -571,6 +625,13 @@ class VirtualSource final : public ArraySource {
         : opened(std::move(file)), info(described) {}
 
     Result<Bytes> Read(const Shape& start, const Shape& count, uint64_t limit) const {
+      auto read = Assemble(start, count, limit);
+      // What was read of a file that has changed meanwhile means nothing, errors neither.
+      NDLFS_RETURN_IF_ERROR(opened.file->CheckUnchanged());
+      return read;
+    }
+
+    Result<Bytes> Assemble(const Shape& start, const Shape& count, uint64_t limit) const {
       NDLFS_RETURN_IF_ERROR(DepthScope::Check());
       const DepthScope depth;
       Assembly assembly(spec, start, count);
@@ -620,8 +681,7 @@ class VirtualSource final : public ArraySource {
     }
 
     // nullopt if it does not exist.
-    Result<std::optional<std::shared_ptr<const ArraySource>>> Open(const Piece& piece) const
-        EXCLUDES(mutex) {
+    Result<std::optional<CastSource>> Open(const Piece& piece) const EXCLUDES(mutex) {
       const std::pair key(piece.file, piece.dataset);
       {
         const model::MutexLock lock(mutex);
@@ -630,31 +690,22 @@ class VirtualSource final : public ArraySource {
       }
       NDLFS_TRY(auto dataset, OpenSource(opened, piece.file, piece.dataset));
       if (!dataset) return std::nullopt;
-      NDLFS_TRY(auto source,
+      NDLFS_TRY(const auto source,
                 MakeDatasetSource(dataset->opened, dataset->info, spec.max_chunk_bytes),
                 piece.file);
-      // The charset of text is a matter of how it is shown.
-      const bool is_same = source->spec().dtype.SameLayout(spec.dtype) ||
-                           (source->spec().dtype.kind() == spec.dtype.kind() &&
-                            spec.dtype.kind() == model::Datatype::Kind::kString &&
-                            source->spec().dtype.size() == spec.dtype.size());
-      if (!is_same) {
-        return model::Unsupported("{}: a source of {} in a virtual dataset of {}", piece.file,
-                                  source->spec().dtype.keyword(), spec.dtype.keyword());
-      }
+      NDLFS_TRY(auto cast, MakeCast(source, spec.dtype), piece.file);
       constexpr size_t kKeptSources = 64;
       const model::MutexLock lock(mutex);
       if (sources.size() >= kKeptSources) sources.clear();
-      sources.emplace(key, source);
-      return source;
+      sources.emplace(key, cast);
+      return cast;
     }
 
     const OpenedFile opened;
     const DatasetInfo info;
     ArraySpec spec;
     mutable model::Mutex mutex;
-    mutable std::map<std::pair<std::string, std::string>, std::shared_ptr<const ArraySource>>
-        sources GUARDED_BY(mutex);
+    mutable std::map<std::pair<std::string, std::string>, CastSource> sources GUARDED_BY(mutex);
   };
 
   const ArraySpec spec_;

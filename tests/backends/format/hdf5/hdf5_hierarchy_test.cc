@@ -395,6 +395,46 @@ with h5.File('a.h5', 'w') as f:
   EXPECT_EQ(read(), row(0) + row(5) + row(2) + row(9));
 }
 
+// libhdf5 cuts off fractions, and takes the nearest number of the type for what is out of
+// range.
+TEST_F(Hdf5HierarchyTest, NumbersOfVirtualDatasetsAreConvertedAsLibhdf5DoesIt) {
+  Write(R"(
+KINDS = ['i1', '>u2', '<i4', '<u8', '<f2', '>f4', '<f8']
+np.seterr(all='ignore')
+def sample(t):
+    t = np.dtype(t)
+    if t.kind == 'f': return np.array([-np.inf, -1e300, -3.7, -1, 0, 2.5, 300, 7e4, 5e9, 1e300, np.inf]).astype(t)
+    i = np.iinfo(t)
+    return np.array([i.min, i.max, 0, 1, 100, i.max // 2, i.max // 3, 7, 8, 9, i.min // 2], t)
+for s in KINDS:
+    with h5.File(s[-2:] + '.h5', 'w') as f: f['d'] = sample(s)
+with h5.File('f8.h5', 'a') as f:
+    f.create_dataset('absent', (4,), 'f8', chunks=(2,), fillvalue=-2.5); f['nan'] = [np.nan, 1]; f['words'] = b'x'
+def virtual(name, t, source, dataset, n):
+    layout = h5.VirtualLayout((n,), t); layout[:] = h5.VirtualSource(source + '.h5', dataset, (n,))
+    f.create_virtual_dataset(name, layout)
+with h5.File('a.h5', 'w') as f:
+    for s in KINDS:
+        for t in KINDS: virtual(s[-2:] + t[-2:], t, s[-2:], 'd', 11)
+    virtual('absent', 'i2', 'f8', 'absent', 4); virtual('nan', 'i4', 'f8', 'nan', 2); virtual('words', 'i4', 'f8', 'words', 1)
+with h5.File('a.h5') as f:
+    for name in f:
+        if len(name) == 4: open(name + '.raw', 'wb').write(f[name][()].astype(f[name].dtype.newbyteorder('<')).tobytes())
+)");
+  const auto read = [&](const std::string& name) {
+    return test::ReadWhole(*LoadNode(*hierarchy_, "/" + name)->source);
+  };
+  for (const char* from : {"i1", "u2", "i4", "u8", "f2", "f4", "f8"}) {
+    for (const char* to : {"i1", "u2", "i4", "u8", "f2", "f4", "f8"}) {
+      const std::string name = std::string(from) + to;
+      EXPECT_THAT(read(name), IsOkAnd(test::ReadFile(directory_ / (name + ".raw")))) << name;
+    }
+  }
+  EXPECT_THAT(read("absent"), IsOkAnd(std::string("\xfe\xff\xfe\xff\xfe\xff\xfe\xff")));
+  EXPECT_THAT(read("nan"), IsOkAnd(std::string("\0\0\0\0\1\0\0\0", 8)));
+  EXPECT_THAT(read("words"), IsError(ErrorCode::kUnsupported, HasSubstr("a source of")));
+}
+
 // On a mount for others, data of other files are not shown. That a file names itself makes it
 // no other file.
 TEST_F(Hdf5HierarchyTest, VirtualDatasetMayNameItsOwnFileInAnySpelling) {
