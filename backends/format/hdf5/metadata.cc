@@ -30,6 +30,17 @@ bool IsWidth(uint64_t bytes) {
   return bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16 || bytes == 32;
 }
 
+// `name` begins with the name of the driver that wrote the file.
+Result<void> CheckDriver(ConstByteSpan name) {
+  if (AsText(name).starts_with("NCSAfami")) {
+    return model::Unsupported("a part of a family of files; h5repart makes one file of them");
+  }
+  if (AsText(name).starts_with("NCSAmult")) {
+    return model::Unsupported("a part of a file that is split into several");
+  }
+  return {};
+}
+
 Result<void> CheckSum(ConstByteSpan bytes, std::string_view what) {
   if (bytes.size() < kChecksumBytes) return model::Corrupt("{} ends early", what);
   const uint32_t found = HashOf(bytes.first(bytes.size() - kChecksumBytes));
@@ -719,13 +730,12 @@ Result<void> Metadata::ParseOld(Cursor in, unsigned version) {
   in.Skip(offset_bytes_);  // the name of the root
   root_ = in.Address(offset_bytes_);
   NDLFS_RETURN_IF_ERROR(in.Check("the superblock"));
-  NDLFS_RETURN_IF_ERROR(CheckEnd(stored_base, end));
-  if (driver == kNowhere) return {};
-  NDLFS_TRY(const auto block, ReadUpTo(driver, 16));
-  const std::string_view name = AsText(block).substr(std::min<size_t>(8, block.size()));
-  if (!name.starts_with("NCSA")) return {};
-  return model::Unsupported("a part of a file that consists of several (driver {})",
-                            model::Quote(name));
+  if (driver != kNowhere) {
+    NDLFS_TRY(const auto block, ReadUpTo(driver, 16));
+    NDLFS_RETURN_IF_ERROR(
+        CheckDriver(ConstByteSpan(block).subspan(std::min<size_t>(8, block.size()))));
+  }
+  return CheckEnd(stored_base, end);
 }
 
 Result<void> Metadata::ParseNew(ConstByteSpan bytes, Cursor in) {
@@ -742,8 +752,11 @@ Result<void> Metadata::ParseNew(ConstByteSpan bytes, Cursor in) {
   in.Skip(kChecksumBytes);
   NDLFS_RETURN_IF_ERROR(in.Check("the superblock"));
   NDLFS_RETURN_IF_ERROR(CheckSum(bytes.first(in.position()), "the superblock"));
+  auto extended = extension == kNowhere ? Result<void>() : ReadExtension(extension);
+  // One of several files ends early, too.
+  if (!extended && extended.error().code() == model::ErrorCode::kUnsupported) return extended;
   NDLFS_RETURN_IF_ERROR(CheckEnd(stored_base, end));
-  return extension == kNowhere ? Result<void>() : ReadExtension(extension);
+  return extended;
 }
 
 // A file that is longer than it says is fine.
@@ -761,8 +774,9 @@ Result<void> Metadata::ReadExtension(uint64_t address) {
   if (const auto* image = header.Find(MessageType::kCacheImage)) {
     NDLFS_RETURN_IF_ERROR(ReadCacheImage(image->body), "the cache image");
   }
-  // Of others, the driver (0x14) is the one of a file with several parts.
-  return {};
+  const auto* driver = header.Find(MessageType::kDriver);
+  if (driver == nullptr) return {};
+  return CheckDriver(driver->body.subspan(std::min<size_t>(1, driver->body.size())));
 }
 
 // The master table of shared messages (IV.A.2.p).

@@ -37,6 +37,7 @@ enum class MessageType : uint16_t {
   kSharedTable = 0x0f,
   kContinuation = 0x10,
   kSymbolTable = 0x11,
+  kDriver = 0x14,
   kAttributeInfo = 0x15,
   kReferenceCount = 0x16,
   kCacheImage = 0x18,

@@ -156,8 +156,16 @@ TEST_F(Hdf5FileTest, MembersOfFileFamiliesAreLeftAlone) {
   test::RunH5py(directory_, R"(
 with h5.File('part%d.h5', 'w', driver='family', memb_size=4096) as f: f['x'] = np.arange(5000)
 )");
-  EXPECT_THAT(TryOpen("part0.h5"), IsError(ErrorCode::kCorrupt, HasSubstr("not a readable")));
+  EXPECT_THAT(TryOpen("part0.h5"), IsError(ErrorCode::kUnsupported, HasSubstr("h5repart")));
   EXPECT_THAT(TryOpen("part1.h5"), IsError(ErrorCode::kCorrupt, HasSubstr("not a readable")));
+  for (const char* libver : {"earliest", "latest"}) {
+    test::RunH5py(directory_, "LIBVER = '" + std::string(libver) + R"('
+with h5.File('one%d.h5', 'w', driver='family', memb_size=1 << 20, libver=LIBVER) as f: f['x'] = 1
+with h5.File('split', 'w', driver='split', libver=LIBVER) as f: f['x'] = 1
+)");
+    EXPECT_THAT(TryOpen("one0.h5"), IsError(ErrorCode::kUnsupported, HasSubstr("h5repart")));
+    EXPECT_THAT(TryOpen("split-m.h5"), IsError(ErrorCode::kUnsupported, HasSubstr("is split")));
+  }
 }
 
 TEST_F(Hdf5FileTest, TextBeyondTheLimitIsRefused) {
