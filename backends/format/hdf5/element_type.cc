@@ -736,24 +736,20 @@ Result<void> ElementReader::AppendRegion(const std::byte* element, ByteVector& o
   return AppendText(text, out);
 }
 
-// A kind, flags, and the token of the object: at once, or in a global heap in front of which
-// region or which attribute is meant. An object of another file has no path here.
+// A kind, flags, and the token of the object. Those of other kinds, and of other files, are
+// in a global heap.
 Result<void> ElementReader::AppendReference(const Form& form, const std::byte* element,
                                             ByteVector& out) {
   constexpr uint64_t kObject = 2;
   constexpr uint64_t kIsExternal = 1;
-  constexpr uint64_t kMostBytes = uint64_t{64} << 20;
   Cursor in({element, form.size});
   const uint64_t kind = in.Number(1);
-  const bool is_external = in.Number(1) & kIsExternal;
-  ByteVector blob;
-  if (kind != kObject || is_external) {
-    in.Skip(4);
-    NDLFS_TRY(blob, ReadGlobal(file_, in, 0, kMostBytes));
-    in = Cursor(blob);
+  if (kind > kObject || in.Number(1) & kIsExternal) {
+    return model::Unsupported(
+        "a reference of HDF5 1.12 to a region, an attribute or another file");
   }
   const uint64_t address = in.Address(in.Number(1));
-  return AppendText(is_external || !in.ok() ? "" : references_.ObjectPath(address), out);
+  return AppendText(in.ok() ? references_.ObjectPath(address) : "", out);
 }
 
 Result<void> ElementReader::AppendInteger(const Form& form, const std::byte* element,

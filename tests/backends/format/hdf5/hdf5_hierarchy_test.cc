@@ -170,6 +170,26 @@ with h5.File('a.h5', 'w', track_order=True) as f:
             model::Value(model::Value::List{model::Value(model::Value::List{0, 1, 2})}));
 }
 
+// The type of a reference of HDF5 1.12 is that of an object; what it leads to is in the value.
+TEST_F(Hdf5HierarchyTest, ReferencesOfHdf5112) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    f.create_group('g'); address = h5.h5o.get_info(f['g'].id).addr
+    values = [bytes(18), b'\2\0\x08' + address.to_bytes(8, 'little') + bytes(7), b'\3' + bytes(17), b'\2\1' + bytes(16)]
+    for name, elements in (('objects', values[:2]), ('region', values[2:3]), ('other', values[3:])):
+        f.attrs.create(name, np.frombuffer(b''.join(elements), 'V18'))
+raw = open('a.h5', 'rb').read()
+assert raw.count(b'\x15\0\0\0\x12\0\0\0') == 3
+open('a.h5', 'wb').write(raw.replace(b'\x15\0\0\0\x12\0\0\0', b'\x47\x12\0\0\x12\0\0\0'))
+)");
+  const auto node = LoadNode(*hierarchy_, "/");
+  EXPECT_EQ(Attribute(*node, "objects").value,
+            model::Value(model::Value::List{model::Value(), model::Value("/g")}));
+  EXPECT_EQ(node->attributes().size(), 1);
+  ASSERT_TRUE(node->error);
+  EXPECT_THAT(node->error->message(), HasSubstr("a reference of HDF5 1.12"));
+}
+
 TEST_F(Hdf5HierarchyTest, TextThatIsNoUtf8IsLatin1) {
   Write(R"(
 with h5.File('a.h5', 'w') as f: f.attrs['old'] = np.bytes_(b'caf\xe9')
