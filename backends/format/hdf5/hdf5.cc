@@ -241,8 +241,11 @@ class Hdf5Hierarchy final : public Hierarchy {
                                             const std::string& path) const {
     if (auto kept = FindKeptNames(opened, path)) return *std::move(kept);
     auto list = opened.file->List(path);
-    // The group itself is told to have the error.
-    if (!list && IsOfContent(list.error().code())) return std::vector<std::string>();
+    if (!list && IsOfContent(list.error().code())) {
+      // The group itself is told to have the error, if that is known.
+      const auto group = opened.file->Describe(path);
+      if (group && group->error) return std::vector<std::string>();
+    }
     if (!list) return model::Propagate(std::move(list).error());
     Children children;
     for (Child& child : *list) children.emplace(child.name, std::move(child));

@@ -81,6 +81,7 @@ class Input {
   uint64_t size() const { return info_.size; }
   const ValueInfo& info() const { return info_; }
   const std::string& path() const { return path_; }
+  bool is_remote() const { return store_->traits().is_remote; }
 
   // Fills `out` with the bytes from `offset` on. kCorrupt if they do not lie within the file;
   // kStale once it has changed. Small pieces come from pages that were read before.

@@ -490,6 +490,20 @@ TEST_F(Hdf5HierarchyTest, ChangedFileIsReadAnew) {
   EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("x", "y")));
 }
 
+TEST_F(Hdf5HierarchyTest, AGroupOfWhichSomeLinksCannotBeReadSaysSo) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    for i in range(30): f['g/x%d' % i] = i
+raw = open('a.h5', 'rb').read(); last = raw.rindex(b'SNOD')
+open('a.h5', 'wb').write(raw[:last] + b'DONS' + raw[last + 4:])
+)");
+  const auto node = LoadNode(*hierarchy_, "/g");
+  ASSERT_TRUE(node->error);
+  EXPECT_THAT(node->error->message(), HasSubstr("cannot list the group"));
+  EXPECT_THAT(hierarchy_->List("/g"), IsOkAnd(IsEmpty()));
+  EXPECT_FALSE(LoadNode(*hierarchy_, "/")->error);
+}
+
 TEST_F(Hdf5HierarchyTest, ListingsAreKeptOnlyOfTheFileAsItIs) {
   Write("with h5.File('a.h5', 'w') as f: f['g/a'] = 1; f['g/b'] = h5.SoftLink('/g/a')");
   EXPECT_THAT(hierarchy_->List("/g"), IsOkAnd(ElementsAre("a", "b")));
