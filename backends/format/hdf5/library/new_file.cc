@@ -494,6 +494,13 @@ class FileWriter {
   }
 
   Result<void> Write(hid_t id, const char* name, hid_t type, hid_t space, const void* data) {
+    // An attribute has 16 bits for the length of its name, and of its type. The library does
+    // not check that, and then reads the attributes of the object as something else.
+    size_t type_bytes = 0;
+    if (H5Tencode(type, nullptr, &type_bytes) < 0) return LibraryError("an attribute");
+    if (std::max(std::strlen(name) + 1, type_bytes) > UINT16_MAX) {
+      return model::Unsupported("a name or a type of more than 64 KiB");
+    }
     const Handle attribute(
         H5Acreate2(id, name, type, space, attribute_properties_.get(), H5P_DEFAULT));
     if (!attribute || H5Awrite(attribute.get(), type, data) < 0) {
@@ -746,6 +753,7 @@ class FileWriter {
 
 std::string LibraryVersion() {
   const model::MutexLock lock(library_mutex);
+  H5dont_atexit();
   unsigned major = 0;
   unsigned minor = 0;
   unsigned release = 0;

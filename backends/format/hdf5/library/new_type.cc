@@ -259,7 +259,10 @@ class Taker {
   Result<void> TakeVlen(const NewType& base, ConstByteSpan& stream, std::byte* out) {
     NDLFS_TRY(const uint32_t count, TakeCount(stream));
     // Each part takes a byte at least, or the length says nothing about memory.
-    if (count > stream.size()) return model::Corrupt("a sequence of {} elements", count);
+    const size_t least = base.type.is_fixed_size() ? base.size : 1;
+    if (count > stream.size() / least) {
+      return model::Corrupt("a sequence of {} elements", count);
+    }
     hvl_t vlen = {count, nullptr};
     if (count != 0) {
       const size_t bytes = size_t{count} * base.size;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Files whose metadata libhdf5 writes, in this process and in another.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -298,6 +299,29 @@ TEST_F(Hdf5NewFileTest, WhatTheLibraryRefusesIsLeftOutWithAReason) {
       "left = f.attrs['ndlfs_left_out'].decode().split('\\n')\n"
       "assert left[0] == '/gone: a reason' and left[1].startswith('/bad: '), left\n"
       "assert left[2] == '/nul: text with a NUL', left\n");
+}
+
+// An attribute has 16 bits for the length of its name, and of its type.
+TEST_F(Hdf5NewFileTest, AttributesOfLongNamesAndTypesAreLeftOut) {
+  std::vector<Datatype::Member> members;
+  for (size_t i = 0; i < 8000; ++i) {
+    members.push_back({fmt::format("m{}", i), Datatype::Integer(1, true), i});
+  }
+  NewFile file;
+  file.objects = {Root(), Dataset("x", Datatype::Integer(1, true), {2})};
+  for (int i = 0; i < 40; ++i)
+    file.objects[1].attributes.push_back(Text(fmt::format("a{}", i), "b"));
+  file.objects[1].attributes.push_back(Text(std::string(65534, 'n'), "fits"));
+  file.objects[1].attributes.push_back(Text(std::string(65535, 'o'), "b"));
+  file.objects[1].attributes.push_back(
+      {"t", Datatype::Compound(std::move(members), 8000), {}, std::vector<std::byte>(8000)});
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check(
+      "assert len(f['x'].attrs) == 41 and f['x'].attrs['n' * 65534] == b'fits'\n"
+      "left = f.attrs['ndlfs_left_out'].decode().split('\\n')\n"
+      "assert len(left) == 2 and all('64 KiB' in l for l in left), left\n");
 }
 
 TEST_F(Hdf5NewFileTest, DescriptionsThatContradictThemselvesAreRefused) {
