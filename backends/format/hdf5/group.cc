@@ -119,6 +119,9 @@ class SymbolTable {
       nodes.pop_back();
       if (!met.insert(address).second) return model::Corrupt("a group in a circle");
       NDLFS_TRY(const auto node, ReadNode(address));
+      std::vector<uint64_t> children;
+      for (uint64_t i = 0; i < node.count; ++i) children.push_back(node.child(i));
+      file_.Prefetch(std::move(children), kNodeBytes);
       for (uint64_t i = 0; i < node.count; ++i) {
         if (node.level > 0) {
           nodes.push_back(node.child(i));
@@ -164,6 +167,8 @@ class SymbolTable {
  private:
   SymbolTable(const Metadata& file, uint64_t tree, Metadata::LocalHeap names)
       : file_(file), tree_(tree), names_(names) {}
+
+  static constexpr uint64_t kNodeBytes = 544;  // as most files have them
 
   struct Symbols {
     uint64_t count;

@@ -23,7 +23,9 @@ constexpr uint64_t kLargePiece = uint64_t{64} << 10;
 constexpr uint64_t kFirstBlock = 16;
 constexpr uint64_t kLeastBlock = 4;
 constexpr uint64_t kMostBlock = 64;
-constexpr uint64_t kMostRemoteBlock = 256;
+// A store behind a server reads larger blocks of its own for pieces of so many pages, and keeps
+// them.
+constexpr uint64_t kRemoteBlock = 8;
 
 // The pages that were used last, of all files.
 class Pages {
@@ -31,6 +33,11 @@ class Pages {
   static Pages& Shared() {
     static Pages& pages = *new Pages();
     return pages;
+  }
+
+  bool Has(uint64_t file, uint64_t page) EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    return index_.contains({file, page});
   }
 
   // Copies from the page, if it is there.
@@ -192,13 +199,12 @@ Result<void> Input::TryReadStore(uint64_t offset, ByteSpan out) const {
 }
 
 uint64_t Input::BlockAt(uint64_t page) const {
-  const uint64_t most = store_->traits().is_remote ? kMostRemoteBlock : kMostBlock;
   const model::MutexLock lock(mutex_);
   const uint64_t distance = page > block_end_ ? page - block_end_ : block_end_ - page;
   if (block_ == 0) {
     block_ = kFirstBlock;
   } else if (distance <= 2 * block_) {
-    block_ = std::min(2 * block_, most);
+    block_ = std::min(2 * block_, kMostBlock);
   } else {
     block_ = std::max(block_ / 2, kLeastBlock);
   }
@@ -207,15 +213,60 @@ uint64_t Input::BlockAt(uint64_t page) const {
 }
 
 Result<void> Input::Load(uint64_t page, size_t inside, ByteSpan out) const {
-  const uint64_t begin = page * kPageBytes;
-  Bytes block(std::min(size() - begin, BlockAt(page) * kPageBytes));
+  const uint64_t first = is_remote() ? page / kRemoteBlock * kRemoteBlock : page;
+  const uint64_t pages = is_remote() ? kRemoteBlock : BlockAt(page);
+  const uint64_t begin = first * kPageBytes;
+  Bytes block(std::min(size() - begin, pages * kPageBytes));
   NDLFS_RETURN_IF_ERROR(ReadStore(begin, block.span()));
-  std::memcpy(out.data(), block.data() + inside, out.size());
+  std::memcpy(out.data(), block.data() + (page - first) * kPageBytes + inside, out.size());
   for (uint64_t at = 0; at < block.size(); at += kPageBytes) {
     const size_t bytes = std::min<size_t>(kPageBytes, block.size() - at);
-    Pages::Shared().Insert(id_, page + at / kPageBytes, block.span().subspan(at, bytes));
+    Pages::Shared().Insert(id_, first + at / kPageBytes, block.span().subspan(at, bytes));
   }
   return {};
+}
+
+void Input::Prefetch(std::vector<uint64_t> offsets, uint64_t bytes) const {
+  constexpr size_t kMostPages = 512;  // of those that are kept
+  // What is farther apart is not worth to be read with all that is between.
+  constexpr uint64_t kGap = uint64_t{64} << 10;
+  if (!is_remote()) return;
+  std::ranges::sort(offsets);
+  std::vector<ReadRequest> requests;
+  uint64_t next = 0;  // the first page that was not looked at
+  for (const uint64_t offset : offsets) {
+    if (offset >= size()) break;
+    const uint64_t end = offset + std::min(bytes, size() - offset);
+    for (next = std::max(next, offset / kPageBytes);
+         next * kPageBytes < end && requests.size() < kMostPages; ++next) {
+      if (Pages::Shared().Has(id_, next)) continue;
+      const ByteRange range{next * kPageBytes, kPageBytes};
+      requests.push_back({"", {.range = range, .if_match = info_.generation}, kPageBytes});
+    }
+  }
+  // One page alone comes with those around it when it is read.
+  if (requests.size() < 2) return;
+  // Stores join only requests in ascending order.
+  std::vector<ReadRequest> groups;
+  for (size_t end = requests.size(), begin = end; end > 0; end = begin) {
+    do {
+      --begin;
+    } while (begin > 0 &&
+             requests[begin].options.range.offset - requests[begin - 1].options.range.offset <=
+                 kGap);
+    const auto at = requests.begin();
+    groups.insert(groups.end(), at + static_cast<ptrdiff_t>(begin),
+                  at + static_cast<ptrdiff_t>(end));
+  }
+  const auto answers = store_->ReadMany(groups);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const uint64_t begin = groups[i].options.range.offset;
+    if (!answers[i] || !*answers[i]) continue;
+    const Value& value = **answers[i];
+    const bool is_whole = value.bytes.size() == std::min(kPageBytes, size() - begin);
+    if (!is_whole || value.info.generation != info_.generation) continue;
+    Pages::Shared().Insert(id_, begin / kPageBytes, value.bytes.span());
+  }
 }
 
 }  // namespace ndlfs::backends::hdf5

@@ -86,6 +86,9 @@ class Input {
   // Fills `out` with the bytes from `offset` on. kCorrupt if they do not lie within the file;
   // kStale once it has changed. Small pieces come from pages that were read before.
   model::Result<void> Read(uint64_t offset, ByteSpan out) const;
+  // A hint: `bytes` bytes from each of the offsets will be read soon. Behind a server they are
+  // asked for together.
+  void Prefetch(std::vector<uint64_t> offsets, uint64_t bytes) const;
   // kStale if the file has changed since it was opened: pages that are kept do not tell.
   model::Result<void> CheckUnchanged() const { return ReadStore(0, {}); }
 

@@ -599,6 +599,13 @@ Result<void> Tree2::ForEach(const Metadata& file, const Visit& visit) const {
   const auto enter = [&](const Node& node) -> Result<void> {
     if (!met.insert(node.address).second) return model::Corrupt("a B-tree in a circle");
     NDLFS_TRY(auto bytes, ReadNode(file, node));
+    if (node.level > 0) {
+      std::vector<uint64_t> children;
+      for (uint64_t i = 0; i <= node.records; ++i) {
+        children.push_back(Child(file, bytes, node, i).address);
+      }
+      file.Prefetch(std::move(children), node_bytes_);
+    }
     open.push_back({node, std::move(bytes), 0});
     return {};
   };
@@ -877,6 +884,13 @@ Result<ByteVector> Metadata::ReadSigned(uint64_t address, uint64_t bytes,
   }
   NDLFS_RETURN_IF_ERROR(CheckSum(read, fmt::format("{} at {}", signature, address)));
   return read;
+}
+
+void Metadata::Prefetch(std::vector<uint64_t> addresses, uint64_t bytes) const {
+  for (uint64_t& address : addresses) {
+    address = CheckedAdd(base_, address).value_or(kNowhere);
+  }
+  input_->Prefetch(std::move(addresses), bytes);
 }
 
 Result<std::shared_ptr<const ObjectHeader>> Metadata::Header(uint64_t address) const {

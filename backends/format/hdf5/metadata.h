@@ -213,6 +213,8 @@ class Metadata {
   // The same, with a signature in front and a checksum behind, which are checked.
   model::Result<ByteVector> ReadSigned(uint64_t address, uint64_t bytes,
                                        std::string_view signature) const;
+  // A hint: `bytes` bytes from each of the addresses will be read soon.
+  void Prefetch(std::vector<uint64_t> addresses, uint64_t bytes) const;
 
   model::Result<std::shared_ptr<const ObjectHeader>> Header(uint64_t address) const
       EXCLUDES(mutex_);
