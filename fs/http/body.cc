@@ -77,13 +77,14 @@ class Body::ReadRequest final : public QueuedRequest {
 };
 
 Body::Body(const BodyServices& services, HttpReply&& reply, uid_t user,
-           std::function<bool()> is_wanted)
+           std::function<bool()> is_wanted, backends::CallerPtr caller)
     : services_(services),
       file_(std::move(reply.file)),
       parts_(std::move(reply.parts)),
       length_(reply.length),
       user_(user),
       is_wanted_(std::move(is_wanted)),
+      caller_(std::move(caller)),
       block_size_(kFirstBlock) {}
 
 Body::~Body() {
@@ -116,7 +117,8 @@ Result<Body::Block> Body::Read(const FileRange& range) const {
   Block block{.bytes = {}, .taken = size};
   auto count = [&]() -> Result<size_t> {
     try {
-      const backends::RequestContext::Scope scope({.cancellation = cancellation_});
+      const backends::RequestContext::Scope scope(
+          {.caller = caller_, .cancellation = cancellation_});
       block.bytes = backends::Bytes(size);
       NDLFS_TRY(const size_t read, file_->Read(range.offset, block.bytes.span()));
       if (read == size) file_->Delivered(range.offset, block.bytes.span());

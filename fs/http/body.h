@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "backends/base/bytes.h"
+#include "backends/store/caller.h"
 #include "backends/store/cancellation.h"
 #include "fs/http/reply.h"
 #include "fs/http/site.h"
@@ -55,7 +56,7 @@ class Body : public std::enable_shared_from_this<Body> {
  public:
   // `is_wanted` as QueuedRequest::IsWanted().
   Body(const BodyServices& services, HttpReply&& reply, uid_t user,
-       std::function<bool()> is_wanted);
+       std::function<bool()> is_wanted, backends::CallerPtr caller);
   ~Body();
 
   std::optional<uint64_t> length() const { return length_; }
@@ -106,6 +107,7 @@ class Body : public std::enable_shared_from_this<Body> {
   const std::optional<uint64_t> length_;
   const uid_t user_;
   const std::function<bool()> is_wanted_;
+  const backends::CallerPtr caller_;
   const std::shared_ptr<backends::Cancellation> cancellation_ =
       std::make_shared<backends::Cancellation>();
 

@@ -54,7 +54,8 @@ void Exchange::Enqueue(Lane lane) {
 
 void Exchange::Run(Lane lane) noexcept {
   try {
-    const backends::RequestContext::Scope scope({.cancellation = cancellation_});
+    const backends::RequestContext::Scope scope(
+        {.caller = client_.caller, .cancellation = cancellation_});
     Find(lane);
   } catch (const std::bad_alloc&) {
     Put(RefusalReply(ENOMEM), nullptr);
@@ -89,9 +90,12 @@ void Exchange::Find(Lane lane) {
 }
 
 void Exchange::MakeBody(HttpReply reply) {
-  HttpReply head{.status = reply.status, .fields = reply.fields, .length = reply.length};
+  HttpReply head{.status = reply.status,
+                 .is_page = reply.is_page,
+                 .fields = reply.fields,
+                 .length = reply.length};
   const auto body = std::make_shared<Body>(services_.body, std::move(reply), client_.user,
-                                           client_.is_waiting);
+                                           client_.is_waiting, client_.caller);
   const auto first = body->ReadFirst();
   if (first) {
     Put(std::move(head), body);

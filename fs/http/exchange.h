@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/store/caller.h"
 #include "backends/store/cancellation.h"
 #include "fs/http/body.h"
 #include "fs/http/reply.h"
@@ -28,6 +29,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   struct Client {
     uid_t user = 0;                    // for shares of the queue
     std::function<bool()> is_waiting;  // as QueuedRequest::IsWanted()
+    backends::CallerPtr caller = {};   // for what may be read
   };
 
   Exchange(const Services& services, HttpRequest request, Client client)

@@ -161,7 +161,7 @@ Result<Listener> ListenAt(const std::string& address) {
   return failure;
 }
 
-Result<Listener> ListenAtSocket(const std::string& path) {
+Result<Listener> ListenAtSocket(const std::string& path, mode_t mode) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path)) {
@@ -177,8 +177,7 @@ Result<Listener> ListenAtSocket(const std::string& path) {
   }
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return model::IoError(errno, "--socket");
-  // Nobody else may connect, even before chmod().
-  const mode_t mask = ::umask(0177);
+  const mode_t mask = ::umask(0777 & ~mode);
   const int bound =
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   const int error = errno;

@@ -68,12 +68,13 @@ class EntryMaker {
       return model::Propagate(node.error());
     }
     if (!node) return is_known ? std::optional(std::move(entry)) : std::nullopt;
-    if ((*node)->StatCost() != TreeNode::Cost::kNothing) return entry;  // a file
-    const auto attributes = (*node)->StatWhenFound();
+    entry.is_link = node->is_by_link;
+    if (node->node->StatCost() != TreeNode::Cost::kNothing) return entry;  // a file
+    const auto attributes = node->node->StatWhenFound();
     if (!attributes) return is_known ? std::optional(std::move(entry)) : std::nullopt;
     if (!IsDirectory(*attributes) && !S_ISREG(attributes->mode)) return std::nullopt;
     SetAttributes(entry, *attributes);
-    if (!entry.is_directory) entry.version = (*node)->Version();
+    if (!entry.is_directory) entry.version = node->node->Version();
     return entry;
   }
 
@@ -139,7 +140,9 @@ Result<Listing> ListDirectory(const TreeNodePtr& root, const std::vector<std::st
   for (const DirectoryEntry& entry : found) {
     NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
     NDLFS_TRY(auto shown, maker.Make(entry, found.size() <= kMostWithSizes));
-    if (shown) listing.push_back(*std::move(shown));
+    const bool leads_round =
+        shown && shown->is_link && shown->is_directory && sizes == ListedSizes::kAll;
+    if (shown && !leads_round) listing.push_back(*std::move(shown));
   }
   std::ranges::sort(listing, {}, &ListingEntry::name);
   return listing;
@@ -157,7 +160,7 @@ Result<void> FindPictures(const TreeNodePtr& root, const std::vector<std::string
     if (++looks > kMostPictures || std::chrono::steady_clock::now() - begin > kLongestLook)
       break;
     const auto folder = FindEntry(root, path, directory, entry.name);
-    entry.has_picture = folder && (*folder)->Lookup(kThumbnail);
+    entry.has_picture = folder && folder->node->Lookup(kThumbnail);
   }
   return {};
 }

@@ -20,6 +20,7 @@ struct ListingEntry {
   std::optional<int64_t> mtime_seconds = {};
   std::optional<FileVersion> version = {};  // of files only, where it costs nothing to know
   bool has_picture = false;                 // the directory has a thumbnail.png
+  bool is_link = false;                     // a link to what the other members tell
 };
 using Listing = std::vector<ListingEntry>;
 
@@ -30,8 +31,9 @@ ListingEntry EntryOf(std::string name, const Attributes& attributes);
 enum class ListedSizes { kCheap, kAll };
 
 // The entries of `directory`, which is at `path`, sorted by name. Links are shown as what they
-// lead to; links that lead nowhere, pipes and devices are left out. kLimit if there are more
-// than `most` entries.
+// lead to; links that lead nowhere, pipes and devices are left out. With kAll, so are links to
+// directories: programs that ask for all sizes go through trees, and would go round and round.
+// kLimit if there are more than `most` entries.
 model::Result<Listing> ListDirectory(const TreeNodePtr& root,
                                      const std::vector<std::string>& path,
                                      const TreeNodePtr& directory, ListedSizes sizes,

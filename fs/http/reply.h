@@ -26,8 +26,15 @@ struct HttpRequest {
   std::optional<std::string> range = {};
   std::optional<std::string> accept = {};
   std::optional<std::string> host = {};
+  std::optional<std::string> origin = {};
   std::optional<std::string> depth = {};  // of PROPFIND
   Credentials credentials = {};
+  // The path that the URLs of this client begin with: SiteOptions::base and, if it shows the
+  // token there, the token.
+  std::string base = {};
+  bool has_token_in_path = false;
+  bool is_encrypted = false;  // between the client and a proxy
+  uid_t client = 0;           // as ClientOf()
   // The target and all fields as they were sent, for signatures. Empty if there is no bucket of
   // S3.
   std::string target_as_sent = {};
@@ -42,6 +49,7 @@ struct BodyPart {
 
 struct HttpReply {
   unsigned status = 200;
+  bool is_page = false;  // made by ndlfs for browsers, and nothing out of the source
   std::vector<std::pair<std::string, std::string>> fields = {};
   std::string text = {};  // the body, if there is no file
   // The body: `parts` of `file`, one after the other, `length` bytes in all. Without a length

@@ -81,8 +81,8 @@ class KeyList {
     }
     const auto node = FindNodeAt(root_, names);
     if (!node) return {};
-    NDLFS_TRY(const auto attributes, (*node)->Stat());
-    return IsDirectory(attributes) ? Walk(names, *node, folder) : Result<void>();
+    NDLFS_TRY(const auto attributes, node->node->Stat());
+    return IsDirectory(attributes) ? Walk(names, node->node, folder) : Result<void>();
   }
 
   const std::vector<ListedKey>& keys() const { return keys_; }
@@ -135,7 +135,7 @@ class KeyList {
     if (!node) return {};
     std::vector<std::string> inner = path;
     inner.push_back(one.entry.name);
-    return Walk(inner, *node, key);
+    return Walk(inner, node->node, key);
   }
 
   void Take(ListedKey one) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "fs/http/client_address.h"
 #include "fs/http/listener.h"
 #include "fs/http/site.h"
 #include "fs/serve/served_tree.h"
@@ -19,6 +20,7 @@ struct ServerOptions {
   SiteOptions site = {};
   // Connections of all clients. One client gets three quarters of them at most (user_share.h).
   uint64_t most_connections = 4096;
+  Proxies proxies = {};
 };
 
 class HttpServer {

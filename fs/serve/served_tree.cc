@@ -47,7 +47,8 @@ Scope ScopeOf(const MountOptions& options, const RemotePlace& place) {
       place.source->looks_are_requests() ? backends::Detection::kName : options.detection;
   return {.file = place.file,
           .detection = place.file.empty() ? detection : backends::Detection::kContent,
-          .as = options.as};
+          .as = options.as,
+          .shows_dot_files = options.shows_dot_files};
 }
 
 model::Result<RemotePlace> OpenPlace(const MountOptions& options, const SourcePaths& paths) {

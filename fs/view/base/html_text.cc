@@ -97,7 +97,7 @@ ul.cards li > div { flex: 1; min-width: 0; }
 )";
 
 // The script takes only the text of the page, so that names with markup in them stay text.
-constexpr std::string_view kSearch = R"(<script>
+constexpr std::string_view kSearch = R"(
 (function () {
   var entries = document.querySelectorAll("[data-find] > *");
   var field = document.createElement("input");
@@ -113,7 +113,6 @@ constexpr std::string_view kSearch = R"(<script>
   };
   document.querySelector("h1").insertAdjacentElement("afterend", field);
 })();
-</script>
 )";
 
 // Characters that HTML has no place for: C1 controls, and code points that are none.
@@ -199,11 +198,14 @@ std::string BeginPage(std::string_view title) {
       HtmlName(title), kStyle);
 }
 
+std::string_view StyleOfPages() { return kStyle; }
+std::string_view ScriptOfPages() { return kSearch; }
+
 std::string EndPage() { return "</body>\n</html>\n"; }
 
 std::string SearchScript(size_t entries) {
   constexpr size_t kFew = 8;
-  return entries <= kFew ? std::string() : std::string(kSearch);
+  return entries <= kFew ? std::string() : fmt::format("<script>{}</script>\n", kSearch);
 }
 
 std::string FormatBytes(double bytes) {
