@@ -42,10 +42,6 @@ constexpr const char* kAllowed = "GET, HEAD, OPTIONS, PROPFIND";
 
 // How often an answer begins anew because the source has changed meanwhile.
 constexpr int kTries = 3;
-// A page of so many entries takes some 100 MiB.
-constexpr size_t kMostEntries = 500'000;
-// The same for WebDAV, which says more about each entry.
-constexpr size_t kMostDavEntries = 100'000;
 
 // Finder and Explorer ask for such names in every folder. No store has them.
 bool IsAskedByHabit(std::string_view name) {
@@ -65,9 +61,8 @@ bool WantsJson(const HttpRequest& request) {
   return Accepts(request, "application/json") && !Accepts(request, "text/html");
 }
 
-// The body of a folder: JSON or a page.
-void SetText(HttpReply& reply, bool is_json, std::string text) {
-  reply.text = std::move(text);
+// The fields of the body of a folder: JSON or a page.
+void SetTextFields(HttpReply& reply, bool is_json) {
   reply.fields.emplace_back("Content-Type",
                             is_json ? "application/json" : "text/html; charset=utf-8");
   reply.fields.emplace_back("Cache-Control", "no-cache");
@@ -369,19 +364,24 @@ Result<HttpReply> Site::AnswerDirectory(const HttpRequest& request,
     reply.fields.emplace_back("Location", std::move(target));
     return reply;
   }
+  const bool is_json = WantsJson(request);
   if (const auto question = request.target.Parameter("q")) {
-    NDLFS_TRY(const SearchResult found, Search(node, *question));
-    const bool is_json = WantsJson(request);
-    SetText(reply, is_json, is_json ? SearchAsJson(found) : SearchAsHtml(found, *question));
+    NDLFS_TRY(SearchResult found, Search(node, *question));
+    SetTextFields(reply, is_json);
+    const KeptObjects kept = {{found.hits.data(), found.bytes}};
+    NDLFS_RETURN_IF_ERROR(SetText(
+        reply,
+        is_json ? SearchAsJson(std::move(found)) : SearchAsHtml(std::move(found), *question),
+        kept));
     return reply;
   }
-  NDLFS_TRY(Listing listing,
-            ListDirectory(root_, names, node, ListedSizes::kCheap, kMostEntries));
-  const bool is_json = WantsJson(request);
-  if (!is_json && Accepts(request, "text/html")) {
-    NDLFS_RETURN_IF_ERROR(FindPictures(root_, names, node, listing));
-  }
-  SetText(reply, is_json, is_json ? ListingAsJson(listing) : ListingAsHtml(listing, names));
+  SetTextFields(reply, is_json);
+  NDLFS_TRY(const auto entries,
+            EntryReader::Open(root_, names, node,
+                              {.finds_pictures = !is_json && Accepts(request, "text/html")}));
+  NDLFS_RETURN_IF_ERROR(
+      SetText(reply, is_json ? ListingAsJson(entries) : ListingAsHtml(entries, names),
+              entries->kept()));
   return reply;
 }
 
@@ -395,14 +395,16 @@ Result<HttpReply> Site::AnswerPropfind(const HttpRequest& request, const TreeNod
     reply.fields[0].second = "application/xml; charset=utf-8";
     return reply;
   }
-  Listing entries;
+  EntryReaderPtr entries;
   if (depth == DavDepth::kOne && IsDirectory(attributes)) {
-    NDLFS_TRY(entries, ListDirectory(root_, request.target.names, node, ListedSizes::kAll,
-                                     kMostDavEntries));
+    NDLFS_TRY(entries, EntryReader::Open(root_, request.target.names, node,
+                                         {.sizes = ListedSizes::kAll}));
   }
   HttpReply reply{.status = kMultistatus};
-  reply.text =
-      WriteMultistatus(options_.base, request.target.names, EntryOf("", attributes), entries);
+  NDLFS_RETURN_IF_ERROR(SetText(
+      reply,
+      WriteMultistatus(options_.base, request.target.names, EntryOf("", attributes), entries),
+      entries ? entries->kept() : KeptObjects()));
   reply.fields.emplace_back("Content-Type", "application/xml; charset=utf-8");
   return reply;
 }
