@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/store/cancellation.h"
+
 namespace ndlfs::fs {
 namespace {
 
@@ -19,6 +21,7 @@ class Walk {
 
   model::Result<FoundNode> Follow(std::deque<std::string> names) {
     while (!names.empty()) {
+      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
       const std::string name = std::move(names.front());
       names.pop_front();
       if (name.empty() || name == ".") continue;

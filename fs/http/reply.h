@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,39 @@ struct HttpReply {
   std::vector<BodyPart> parts = {};
   std::optional<uint64_t> length = {};
 };
+
+// Appends a piece of a text, of a few KiB at most; false if that was the last one. For one
+// thread at a time.
+using NextPiece = std::function<model::Result<bool>(std::string& out)>;
+
+// The text of `begin`, what `add` appends for each item, and what `end` returns for their
+// number. `next` returns one item after the other, and nullopt at the end.
+template <typename Next, typename Add, typename End>
+NextPiece TextOfItems(std::string begin, Next next, Add add, End end) {
+  return [begin = std::move(begin), next = std::move(next), add = std::move(add),
+          end = std::move(end),
+          count = size_t{0}](std::string& out) mutable -> model::Result<bool> {
+    out += std::exchange(begin, {});
+    NDLFS_TRY(const auto item, next());
+    if (item) add(*item, out);
+    if (!item) out += end(count);
+    count += item ? 1 : 0;
+    return item.has_value();
+  };
+}
+
+// Items for TextOfItems().
+template <typename Item>
+auto OneByOne(std::vector<Item> items) {
+  return [items = std::move(items),
+          next = size_t{0}]() mutable -> model::Result<std::optional<Item>> {
+    return next < items.size() ? std::optional(std::move(items[next++])) : std::nullopt;
+  };
+}
+
+// Makes a text the body of `reply`. A short one is made at once, so that the reply tells its
+// length; others are made while the client takes them. `kept` is memory that `next` holds.
+model::Result<void> SetText(HttpReply& reply, NextPiece next, KeptObjects kept = {});
 
 // The tag of a version of a file, with its quotes.
 std::string EtagOf(const FileVersion& version);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -245,7 +246,8 @@ Result<int> ServeSource(const ServeOptions& given) {
   PrintUrl(url, token, server_options.site.base);
   NotifyManager("READY=1\nSTATUS=" + options.source + " is served");
   WaitForEnd();
-  LastResort::Begin([] {}, 0);
+  // Clients may ask again elsewhere: nobody waits for what is under way.
+  LastResort::Begin([] {}, 0, std::chrono::milliseconds(900));
   server.reset();
   LogInfo("the server has ended");
   LastResort::Forget();

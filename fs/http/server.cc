@@ -46,7 +46,10 @@ constexpr uint64_t kMostKept = 1000;
 constexpr unsigned kIdleSeconds = 60;
 // libmicrohttpd copies a body in pieces of this size.
 constexpr size_t kPiece = size_t{128} << 10;
-constexpr uint64_t kBlocksOfClients = uint64_t{128} << 20;
+constexpr uint64_t kBlocksOfClients = uint64_t{64} << 20;
+constexpr uint64_t kLeastOpenBytes = uint64_t{64} << 20;
+// A client that has left is noticed within twice this time.
+constexpr std::chrono::milliseconds kLookAtClient{50};
 // Bodies of requests are not used, except by PROPFIND, whose questions are short.
 constexpr uint64_t kMostRequestBody = uint64_t{64} << 10;
 
@@ -271,6 +274,10 @@ class Server final : public HttpServer {
               }),
         connections_(options.most_connections),
         proxies_(options.proxies),
+        // Connections are the limit: each has one file open.
+        files_({.shared = true,
+                .most_open = 4 * options.most_connections,
+                .most_bytes = std::max(tree.options().cache_size, kLeastOpenBytes)}),
         queue_(QueueOptionsOf(tree)),
         ticker_([this](RequestQueue::Clock::time_point now) { return Tick(now); }) {
     queue_.set_wake([this](RequestQueue::Clock::duration within) { ticker_.Wake(within); });
@@ -312,6 +319,7 @@ class Server final : public HttpServer {
     RequestQueue::Options options = tree.QueueOptions();
     options.shared = true;
     options.only_on_own_threads = true;
+    options.check_caller = kLookAtClient;
     return options;
   }
 
@@ -330,7 +338,8 @@ class Server final : public HttpServer {
   }
 
   FrontEndCounts CountsNow() {
-    return {counts_, queue_.stats(), {}, 0, static_cast<size_t>(connections_.count())};
+    return {counts_, queue_.stats(), files_.stats(), 0,
+            static_cast<size_t>(connections_.count())};
   }
 
   static Server& Of(void* server) { return *static_cast<Server*>(server); }
@@ -498,7 +507,7 @@ class Server final : public HttpServer {
   void Answer(MHD_Connection* connection, Transaction& transaction,
               std::optional<HttpReply> known) {
     transaction.exchange = std::make_shared<Exchange>(
-        Exchange::Services{{site_, queue_, budget_, counts_}, slow_requests_},
+        Exchange::Services{{site_, queue_, budget_, files_, counts_}, slow_requests_},
         transaction.request,
         Exchange::Client{transaction.request.client, IsWaiting(connection),
                          ConnectionOf(connection).caller});
@@ -509,14 +518,15 @@ class Server final : public HttpServer {
                                 std::move(known));
   }
 
-  // Whether the client of a connection is still there. After the end of the connection the
-  // descriptor may be another one; the answer does not matter then.
+  // Whether the client of a connection is still there. One that sends no more has left: nothing
+  // tells a closed connection from one that its client has closed halfway. After the end of the
+  // connection the descriptor may be another one; the answer does not matter then.
   static std::function<bool()> IsWaiting(MHD_Connection* connection) {
     const int fd = DescriptorOf(connection);
     if (fd < 0) return [] { return true; };
     return [fd] {
-      pollfd look = {.fd = fd, .events = 0, .revents = 0};
-      return ::poll(&look, 1, 0) == 0 || (look.revents & (POLLERR | POLLHUP)) == 0;
+      pollfd look = {.fd = fd, .events = POLLRDHUP, .revents = 0};
+      return ::poll(&look, 1, 0) == 0;
     };
   }
 
@@ -549,20 +559,24 @@ class Server final : public HttpServer {
             whole.size(), const_cast<std::byte*>(whole.data()), &Server::FreeBody,
             new std::shared_ptr<Body>(std::move(found.body)));
       }
+      const uint64_t length = found.body->length().value_or(MHD_SIZE_UNKNOWN);
+      const size_t piece = found.body->TakeMemory(std::min<uint64_t>(length, kPiece));
       auto* const stream = new Stream{connection, std::move(found.body)};
-      const uint64_t length = stream->body->length().value_or(MHD_SIZE_UNKNOWN);
-      return MHD_create_response_from_callback(length, std::min<uint64_t>(length, kPiece),
-                                               &Stream::Read, stream, &Stream::Free);
+      return MHD_create_response_from_callback(length, piece, &Stream::Read, stream,
+                                               &Stream::Free);
     }
     if (is_head && reply.file) {
       return MHD_create_response_from_callback(reply.length.value_or(MHD_SIZE_UNKNOWN), 1,
                                                &Server::NoBody, nullptr, nullptr);
     }
-    return MHD_create_response_from_buffer(
-        reply.text.size(), const_cast<char*>(reply.text.data()), MHD_RESPMEM_MUST_COPY);
+    auto* const text = new std::string(std::move(found.reply.text));
+    return MHD_create_response_from_buffer_with_free_callback_cls(text->size(), text->data(),
+                                                                  &Server::FreeText, text);
   }
 
   static void FreeBody(void* body) { delete static_cast<std::shared_ptr<Body>*>(body); }
+
+  static void FreeText(void* text) { delete static_cast<std::string*>(text); }
 
   static ssize_t NoBody(void*, uint64_t, char*, size_t) {
     return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -604,6 +618,7 @@ class Server final : public HttpServer {
   const Site site_;
   Connections connections_;
   const Proxies proxies_;
+  OpenLimits files_;
   RequestQueue queue_;
   Ticker ticker_;
   MHD_Daemon* daemon_ = nullptr;

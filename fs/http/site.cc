@@ -49,10 +49,6 @@ constexpr const char* kAllowed = "GET, HEAD, OPTIONS, PROPFIND";
 
 // How often an answer begins anew because the source has changed meanwhile.
 constexpr int kTries = 3;
-// A page of so many entries takes some 100 MiB.
-constexpr size_t kMostEntries = 500'000;
-// The same for WebDAV, which says more about each entry.
-constexpr size_t kMostDavEntries = 100'000;
 
 // Finder and Explorer ask for such names in every folder. No store has them.
 bool IsAskedByHabit(std::string_view name) {
@@ -72,9 +68,8 @@ bool WantsJson(const HttpRequest& request) {
   return Accepts(request, "application/json") && !Accepts(request, "text/html");
 }
 
-// The body of a folder: JSON or a page.
-void SetText(HttpReply& reply, bool is_json, std::string text, const std::string& caching) {
-  reply.text = std::move(text);
+// The fields of the body of a folder: JSON or a page.
+void SetTextFields(HttpReply& reply, bool is_json, const std::string& caching) {
   reply.is_page = !is_json;
   reply.fields.emplace_back("Content-Type",
                             is_json ? "application/json" : "text/html; charset=utf-8");
@@ -520,25 +515,25 @@ Result<HttpReply> Site::AnswerDirectory(const HttpRequest& request,
     reply.fields.emplace_back("Cache-Control", caching_);
     return reply;
   }
+  const bool is_json = WantsJson(request);
   if (const auto question = request.target.Parameter("q")) {
-    NDLFS_TRY(const SearchResult found, Search(node, *question));
-    const bool is_json = WantsJson(request);
-    SetText(reply, is_json, is_json ? SearchAsJson(found) : SearchAsHtml(found, *question),
-            caching_);
+    NDLFS_TRY(SearchResult found, Search(node, *question));
+    SetTextFields(reply, is_json, caching_);
+    const KeptObjects kept = {{found.hits.data(), found.bytes}};
+    NDLFS_RETURN_IF_ERROR(SetText(
+        reply,
+        is_json ? SearchAsJson(std::move(found)) : SearchAsHtml(std::move(found), *question),
+        kept));
     return reply;
   }
-  NDLFS_TRY(Listing listing,
-            ListDirectory(root_, names, node, ListedSizes::kCheap, kMostEntries));
-  const bool is_json = WantsJson(request);
-  if (!is_json && Accepts(request, "text/html")) {
-    NDLFS_RETURN_IF_ERROR(FindPictures(root_, names, node, listing));
-  }
-  if (is_json) {  // for programs, which would go round and round
-    std::erase_if(listing,
-                  [](const auto& entry) { return entry.is_link && entry.is_directory; });
-  }
-  SetText(reply, is_json, is_json ? ListingAsJson(listing) : ListingAsHtml(listing, names),
-          caching_);
+  SetTextFields(reply, is_json, caching_);
+  NDLFS_TRY(const auto entries,
+            EntryReader::Open(root_, names, node,
+                              {.finds_pictures = !is_json && Accepts(request, "text/html"),
+                               .leaves_out_linked_folders = is_json}));
+  NDLFS_RETURN_IF_ERROR(
+      SetText(reply, is_json ? ListingAsJson(entries) : ListingAsHtml(entries, names),
+              entries->kept()));
   return reply;
 }
 
@@ -552,14 +547,16 @@ Result<HttpReply> Site::AnswerPropfind(const HttpRequest& request, const TreeNod
     reply.fields[0].second = "application/xml; charset=utf-8";
     return reply;
   }
-  Listing entries;
+  EntryReaderPtr entries;
   if (depth == DavDepth::kOne && IsDirectory(attributes)) {
-    NDLFS_TRY(entries, ListDirectory(root_, request.target.names, node, ListedSizes::kAll,
-                                     kMostDavEntries));
+    NDLFS_TRY(entries, EntryReader::Open(root_, request.target.names, node,
+                                         {.sizes = ListedSizes::kAll}));
   }
   HttpReply reply{.status = kMultistatus};
-  reply.text =
-      WriteMultistatus(request.base, request.target.names, EntryOf("", attributes), entries);
+  NDLFS_RETURN_IF_ERROR(SetText(
+      reply,
+      WriteMultistatus(request.base, request.target.names, EntryOf("", attributes), entries),
+      entries ? entries->kept() : KeptObjects()));
   reply.fields.emplace_back("Content-Type", "application/xml; charset=utf-8");
   return reply;
 }

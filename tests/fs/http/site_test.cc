@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 
 #include "backends/store/http/index_page.h"
 #include "fs/http/listing.h"
-#include "fs/http/webdav.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -205,6 +207,68 @@ TEST_F(SiteTest, JsonIsThatOfNginx) {
   EXPECT_EQ(listing[1]["size"], 3);
 }
 
+// All of a reply, block by block if it is made while it is read.
+std::string TextOf(const HttpReply& reply) {
+  std::string text = reply.text;
+  std::string block(10'000, ' ');
+  while (reply.file) {
+    const auto count = reply.file->Read(text.size(), std::as_writable_bytes(std::span(block)));
+    if (!count) return count.error().message();
+    text += block.substr(0, *count);
+    if (*count < block.size()) break;
+  }
+  return text;
+}
+
+class LongFolderTest : public testing::Test {
+ protected:
+  LongFolderTest() {
+    std::map<std::string, TreeNodePtr> nodes;
+    for (int i = 0; i < kCount; ++i) nodes.emplace(fmt::format("{:05}", i), Text("1"));
+    nodes.emplace(
+        "0000", std::make_shared<Folder>(std::map<std::string, TreeNodePtr>{{"x", Text("1")}}));
+    site_.emplace(std::make_shared<Folder>(std::move(nodes)),
+                  SiteOptions{.s3 = {.bucket = "b"}}, nullptr);
+  }
+
+  static constexpr int kCount = 6000;
+  std::optional<Site> site_;
+};
+
+TEST_F(LongFolderTest, ListingsAreMadeWhileTheyAreRead) {
+  for (const char* target : {"/", "/?format=json"}) {
+    const auto reply = AnswerOf(*site_, Get(target));
+    EXPECT_TRUE(reply.text.empty());
+    ASSERT_NE(reply.file, nullptr);
+    EXPECT_FALSE(reply.length);
+    const auto objects = backends::ParseIndexPage(Field(reply, "Content-Type"), TextOf(reply),
+                                                  "http://localhost/");
+    ASSERT_TRUE(objects);
+    EXPECT_EQ(objects->size(), kCount + 1U);
+  }
+  auto request = Get("/", Method::kPropfind);
+  request.depth = "1";
+  const std::string text = TextOf(AnswerOf(*site_, request));
+  EXPECT_THAT(text, HasSubstr("<D:href>/05999</D:href>"));
+  EXPECT_TRUE(text.ends_with("</D:multistatus>\n"));
+}
+
+TEST_F(LongFolderTest, PagesOfABucketHaveTheNextKeysInOrder) {
+  std::vector<std::string> keys;
+  std::string after;
+  do {
+    const std::string text =
+        TextOf(AnswerOf(*site_, Get("/b/?list-type=2&continuation-token=" + after)));
+    for (size_t at = 0; (at = text.find("<Key>", at)) != text.npos; ++at) {
+      keys.push_back(text.substr(at + 5, text.find("</Key>", at) - at - 5));
+    }
+    after = text.find("<IsTruncated>true") == text.npos ? "" : keys.back();
+  } while (!after.empty());
+  EXPECT_EQ(keys.size(), kCount + 1U);
+  EXPECT_TRUE(std::ranges::is_sorted(keys));
+  EXPECT_EQ(keys[0], "0000/x");  // '/' comes before '0'
+}
+
 TEST_F(SiteTest, MethodsThatWriteAreRefused) {
   const auto reply = site_.Refuse(Get("/top.txt", Method::kOther));
   ASSERT_TRUE(reply);
@@ -382,8 +446,14 @@ TEST_F(SiteTest, PropfindTellsADirectoryAndItsEntries) {
 }
 
 TEST(MultistatusTest, NamesAreEncodedBelowTheBase) {
-  const auto text = WriteMultistatus("/data", {"a&b"}, {.name = "", .is_directory = true},
-                                     {{.name = "<x>", .is_directory = false, .size = 1}});
+  const auto folder =
+      std::make_shared<Folder>(std::map<std::string, TreeNodePtr>{{"<x>", Text("1")}});
+  const Site site(std::make_shared<Folder>(std::map<std::string, TreeNodePtr>{{"a&b", folder}}),
+                  {.base = "/data"}, {});
+  HttpRequest request = {.method = Method::kPropfind,
+                         .target = *ParseRequestTarget("/data/a%26b", "/data"),
+                         .depth = "1"};
+  const auto text = AnswerOf(site, request).text;
   EXPECT_THAT(text, HasSubstr("<D:href>/data/a%26b/</D:href>"));
   EXPECT_THAT(text, HasSubstr("<D:href>/data/a%26b/%3Cx%3E</D:href>"));
   EXPECT_THAT(text, HasSubstr("<D:displayname>&lt;x&gt;</D:displayname>"));
