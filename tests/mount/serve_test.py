@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -759,6 +760,22 @@ class S3Test(ServeCase):
         self.assertEqual((status, fields["Content-Type"]), (403, "application/xml"))
         self.assertIn(b"<Code>AccessDenied</Code>", body)
         self.assertEqual(self.server.get("/s.zarr/a/data.raw"), VALUES.tobytes())
+
+
+class ManualTest(ServeCase):
+    """Every address of the server that the manual and README name leads somewhere."""
+
+    def test_addresses(self):
+        top = os.path.dirname(harness.EXAMPLES)
+        shutil.copytree(os.path.join(harness.EXAMPLES, "data", "climate.zarr"), self.path("era5.zarr"))
+        texts = [harness.read(top, "man/ndlfs.1").decode().replace("\\-", "-"), harness.read(top, "README.md").decode()]
+        paths = re.findall(r"""://127\.0\.0\.1:8080(/[^\s'"`;]*)""", "\n".join(texts))
+        self.assertGreater(len(paths), 10)
+        with Server(self.source, "--token", "TOKEN") as server:
+            for path in paths:
+                with self.subTest(path):
+                    status, _, _ = server.ask(path, Authorization="Bearer TOKEN")
+                    self.assertIn(status, (200, 303))
 
 
 if __name__ == "__main__":
