@@ -142,6 +142,51 @@ const Format* FindFormat(const Source& source, std::string_view path, OpenedFile
   return by_content ? FindFarFormat(source, path, file) : nullptr;
 }
 
+// Formats that are not read, by bytes at a place of the first KiB.
+struct ForeignKind {
+  std::string_view magic;
+  std::string_view name;
+  size_t offset = 0;
+};
+using namespace std::string_view_literals;
+constexpr std::array kForeignKinds = {
+    ForeignKind{"\x89PNG\r\n", "a PNG picture"},
+    ForeignKind{"\xff\xd8\xff", "a JPEG picture"},
+    ForeignKind{"GIF8", "a GIF picture"},
+    ForeignKind{"WEBP", "a WebP picture", 8},
+    ForeignKind{"\0\0\0\x0cjP  "sv, "a JPEG 2000 picture"},
+    ForeignKind{"\xff\x4f\xff\x51", "a JPEG 2000 codestream"},
+    ForeignKind{"%PDF-", "a PDF document"},
+    ForeignKind{"DICM", "a DICOM file", 128},
+    ForeignKind{"GGUF", "a GGUF model"},
+    ForeignKind{"#ASDF ", "an ASDF file"},
+    ForeignKind{"\xcd\xf3\0\x01"sv, "a NASA CDF file"},
+    ForeignKind{"\xcd\xf2\x60\x02"sv, "a NASA CDF file of version 2"},
+    ForeignKind{"MATLAB 5.0 MAT-file", "a MATLAB 5 file; saved with -v7.3 it can be read"},
+    ForeignKind{"PAR1", "a table of Parquet"},
+    ForeignKind{"ARROW1", "a table of Arrow"},
+    ForeignKind{"\xc3\x40\xf1", "a SEG-Y file"},
+    ForeignKind{"C 1 CLIENT", "a SEG-Y file"},
+    ForeignKind{"BUFR", "a BUFR message"},
+    ForeignKind{"LASF", "a LAS point cloud"},
+    ForeignKind{"# vtk DataFile", "a VTK file"},
+    ForeignKind{"SIMPLE  =                    F",
+                "a FITS file that says that it is not standard"},
+    ForeignKind{"root\0"sv, "a ROOT file"},
+    ForeignKind{"SR\0\x04"sv, "an IDL save file"},
+    ForeignKind{"RDX", "an R workspace"},
+    ForeignKind{"\x80\x04\x95", "a Python pickle"},
+    ForeignKind{"SQLite format 3", "an SQLite database"},
+    ForeignKind{"PK\x03\x04", "a ZIP archive without arrays that are known"},
+    ForeignKind{"\x1f\x8b", "compressed with gzip; unpack it first"},
+    ForeignKind{"BZh", "compressed with bzip2; unpack it first"},
+    ForeignKind{"\xfd\x37zXZ", "compressed with xz; unpack it first"},
+    ForeignKind{"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first"},
+    ForeignKind{"7z\xbc\xaf", "a 7-Zip archive"},
+    ForeignKind{"ustar", "a tar archive; unpack it first", 257},
+    ForeignKind{"\177ELF", "a program"},
+};
+
 // Describes the beginning of a file that is no store; empty if a format would recognize it.
 std::string DescribeContent(ConstByteSpan head) {
   if (head.empty()) return "the file is empty";
@@ -150,11 +195,14 @@ std::string DescribeContent(ConstByteSpan head) {
                   [&](const Format* format) { return format->ProbeContent(head); })) {
     return {};
   }
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  for (const ForeignKind& kind : kForeignKinds) {
+    if (text.substr(std::min(kind.offset, text.size())).starts_with(kind.magic))
+      return std::string(kind.name);
+  }
   constexpr size_t kShown = 20;
-  const size_t size = std::min(kShown, head.size());
-  return fmt::format(
-      "it begins with {}, like no array store",
-      model::Quote(std::string_view(reinterpret_cast<const char*>(head.data()), size)));
+  return fmt::format("it begins with {}, like no array store",
+                     model::Quote(text.substr(0, kShown)));
 }
 
 // The format that one of `names`, which suffice, is a marker of, if it is in the directory at
@@ -220,6 +268,11 @@ const Format* LookForRemoteStore(const Source& source, std::string_view path,
 }
 
 }  // namespace
+
+std::string DescribeOtherFile(const Source& source, std::string_view path) {
+  const auto file = source.IsFile(path) ? OpenAndRead(source, path) : std::nullopt;
+  return file && *file ? DescribeContent((*file)->head()) : "";
+}
 
 bool IsCalledLikeStore(const Source& source, std::string_view path) {
   if (!path.empty()) return HasExtension(path, kMarkedExtension);

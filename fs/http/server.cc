@@ -634,6 +634,6 @@ model::Result<std::unique_ptr<HttpServer>> HttpServer::Start(ServedTree& tree,
   return server;
 }
 
-std::string HttpLibraryVersion() { return MHD_get_version(); }
+std::string HttpLibraryVersion() { return fmt::format("libmicrohttpd {}", MHD_get_version()); }
 
 }  // namespace ndlfs::fs

@@ -35,7 +35,7 @@ class HttpServer {
   HttpServer() = default;
 };
 
-// The version of libmicrohttpd that the program runs with.
+// "libmicrohttpd 0.9.75", the one that the program runs with.
 std::string HttpLibraryVersion();
 
 }  // namespace ndlfs::fs

@@ -169,7 +169,8 @@ std::vector<ViewName> PartProvider::Names(const ArrayInput& input) const {
       auto path = ViewPath::Parse(file.name);
       if (!path || !path->is_whole() || FormOf(path->extension) != form) continue;
       path->stem = ViewPath::Stem::kValues;
-      names.push_back({path->Name(), false, std::move(file.refusal), file.is_directory});
+      names.push_back(
+          {path->Name(), false, std::move(file.refusal), file.is_directory, file.description});
     }
   }
   return names;

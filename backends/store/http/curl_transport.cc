@@ -423,6 +423,4 @@ std::shared_ptr<HttpTransport> MakeCurlTransport(CurlOptions options) {
   return std::make_shared<CurlTransport>(std::move(options));
 }
 
-std::string CurlVersion() { return curl_version_info(CURLVERSION_NOW)->version; }
-
 }  // namespace ndlfs::backends

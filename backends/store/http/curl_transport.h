@@ -23,7 +23,4 @@ struct CurlOptions {
 // Nothing but http and https is spoken, and link-local addresses are refused.
 std::shared_ptr<HttpTransport> MakeCurlTransport(CurlOptions options);
 
-// "7.88.1"
-std::string CurlVersion();
-
 }  // namespace ndlfs::backends

@@ -6,12 +6,15 @@
 #if NDLFS_WITH_SERVE
 #include "fs/cli/base/mount_arguments.h"
 #include "fs/http/serve_source.h"
+#include "fs/http/server.h"
 #endif
 
 namespace ndlfs::fs {
 namespace {
 
 #if NDLFS_WITH_SERVE
+
+constexpr auto kServeLibrary = &HttpLibraryVersion;
 
 void AddServeOptions(CLI::App& app, ServeOptions& options) {
   auto* const listen =
@@ -78,6 +81,8 @@ Command::Body PrepareServe(CLI::App& app) {
 
 #else
 
+constexpr std::string (*kServeLibrary)() = nullptr;
+
 Command::Body PrepareServe(CLI::App& app) {
   app.add_option("SOURCE")->option_text(" ");
   return []() -> model::Result<int> {
@@ -90,6 +95,6 @@ Command::Body PrepareServe(CLI::App& app) {
 }  // namespace
 
 const Command kServeCommand = {"serve", "Show the same files by HTTP, without FUSE",
-                               PrepareServe};
+                               PrepareServe, kServeLibrary};
 
 }  // namespace ndlfs::fs

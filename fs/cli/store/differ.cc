@@ -28,6 +28,12 @@ std::string Both(const std::string& a, const std::string& b) {
   return fmt::format("{} | {}", a, b);
 }
 
+// The same where both look alike; then more exact texts say how they differ.
+std::string Both(const std::string& a, const std::string& b, const std::string& exact_a,
+                 const std::string& exact_b) {
+  return a != b ? Both(a, b) : Both(ShortText(exact_a), ShortText(exact_b));
+}
+
 std::string_view KindOf(const backends::Node& node) {
   return node.is_group() ? "group" : "array";
 }
@@ -197,10 +203,11 @@ void Differ::CompareAttributes(const Pair& pair, const ObjectPtr& object) {
   for (const auto& [name, both] : all) {
     const auto& [of_a, of_b] = both;
     if (of_a && of_b && CanonicalValue(*of_a) == CanonicalValue(*of_b)) continue;
-    AddLine(
-        object, "attribute",
-        fmt::format("{}: {}", ShortText(std::string(name)),
-                    Both(of_a ? TextOf(*of_a) : "(none)", of_b ? TextOf(*of_b) : "(none)")));
+    const auto text = [](const model::Attribute* of) { return of ? TextOf(*of) : "(none)"; };
+    const auto exact = [](const model::Attribute* of) { return of ? CanonicalValue(*of) : ""; };
+    AddLine(object, "attribute",
+            fmt::format("{}: {}", ShortText(std::string(name)),
+                        Both(text(of_a), text(of_b), exact(of_a), exact(of_b))));
   }
 }
 
@@ -266,8 +273,10 @@ void Differ::CompareArrays(const Pair& pair, const ObjectPtr& object) {
   const auto canonical_a = CanonicalType::Make(type_a);
   const auto canonical_b = CanonicalType::Make(type_b);
   if (!canonical_a || !canonical_b || canonical_a->json() != canonical_b->json()) {
+    const auto exact = [](const auto& type) { return type ? type->json() : "unknown"; };
     AddLine(object, "type",
-            Both(ShortText(model::WriteFlow(type_a)), ShortText(model::WriteFlow(type_b))));
+            Both(ShortText(model::WriteFlow(type_a)), ShortText(model::WriteFlow(type_b)),
+                 exact(canonical_a), exact(canonical_b)));
   }
   if (shape != other_shape) {
     AddLine(object, "shape",

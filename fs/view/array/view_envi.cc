@@ -164,6 +164,7 @@ Result<ViewNode> MakeEnvi(const ArrayInput& input) {
 // data.npy and data.txt, too, and GDAL would show wrong numbers of these.
 const ArrayViewKind kEnviView = {
     .file_name = "data.raw.hdr",
+    .description = "ENVI header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingEnvi(input).has_value(); },
     .is_listed = &IsListedHeader,
@@ -172,6 +173,7 @@ const ArrayViewKind kEnviView = {
 
 const ArrayViewKind kShortEnviView = {
     .file_name = "data.hdr",
+    .description = "ENVI header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingEnvi(input).has_value(); },
     .is_listed = [](const ArrayInput&) { return false; },

@@ -239,6 +239,7 @@ Result<ViewNode> MakeGrads(const ArrayInput& input) {
 
 const ArrayViewKind kGradsView = {
     .file_name = "data.ctl",
+    .description = "GrADS header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingGrads(input).has_value(); },
     .is_listed = &IsListedHeader,

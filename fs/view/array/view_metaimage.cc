@@ -209,6 +209,7 @@ Result<ViewNode> MakeMetaImage(const ArrayInput& input) {
 
 const ArrayViewKind kMetaImageView = {
     .file_name = "data.mhd",
+    .description = "MetaImage header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingMetaImage(input).has_value(); },
     .is_listed = &IsListedHeader,

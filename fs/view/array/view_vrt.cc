@@ -227,6 +227,7 @@ Result<ViewNode> MakeVrt(const ArrayInput& input) {
 
 const ArrayViewKind kVrtView = {
     .file_name = "data.vrt",
+    .description = "GDAL header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingVrt(input).has_value(); },
     .is_listed = &IsListedHeader,

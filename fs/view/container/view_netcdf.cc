@@ -211,6 +211,7 @@ Result<ViewNode> MakeNetcdfFile(const GroupInput& group) {
 
 const GroupViewKind kNetcdfView = {
     .file_name = "data.nc",
+    .description = "netCDF classic: the arrays of this group",
     .applies_to = &classic::MayHaveArrays,
     .is_listed = &IsNetcdfListed,
     .make = &MakeNetcdfFile,

@@ -181,9 +181,13 @@ Result<ViewNode> MakeZarrGroup(const GroupInput& group) {
   return ZarrBuilder(version, is_unpacked).Build(group);
 }
 
+constexpr std::string_view kZarrDescriptions[] = {"Zarr v3, a directory",
+                                                  "Zarr v2, a directory"};
+
 template <Version version>
 constexpr ArrayViewKind ArrayKind(std::string_view file_name) {
   return {.file_name = file_name,
+          .description = kZarrDescriptions[version == Version::kV2],
           .is_directory = true,
           .applies_to = &HasZarrType<version>,
           .is_listed = &IsFoundByName<ArrayInput>,
@@ -194,6 +198,7 @@ constexpr ArrayViewKind ArrayKind(std::string_view file_name) {
 template <Version version, bool is_unpacked>
 constexpr GroupViewKind GroupKind(std::string_view file_name) {
   return {.file_name = file_name,
+          .description = kZarrDescriptions[version == Version::kV2],
           .is_directory = true,
           .applies_to = &IsAnyGroup,
           .is_listed = &IsFoundByName<GroupInput>,

@@ -237,6 +237,7 @@ Result<ViewNode> MakeFits(const ArrayInput& input) {
 
 const ArrayViewKind kFitsView = {
     .file_name = "data.fits",
+    .description = "FITS",
     .applies_to = [](const ArrayInput& input) { return FittingFits(input).has_value(); },
     .is_listed = [](const ArrayInput&) { return false; },
     .make = &MakeFits,

@@ -428,6 +428,7 @@ Result<ViewNode> MakeNifti(const ArrayInput& input) {
 
 const ArrayViewKind kNiftiView = {
     .file_name = "data.nii",
+    .description = "NIfTI",
     .applies_to = [](const ArrayInput& input) { return FittingNifti(input).has_value(); },
     .is_listed = [](const ArrayInput&) { return false; },
     .make = &MakeNifti,

@@ -238,6 +238,7 @@ model::Result<ViewNode> MakeTiff(const ArrayInput& input) {
 
 const ArrayViewKind kTiffView = {
     .file_name = "data.tif",
+    .description = "TIFF",
     .applies_to = [](const ArrayInput& input) { return FittingTiff(input).has_value(); },
     .is_listed = [](const ArrayInput&) { return false; },
     .make = &MakeTiff,

@@ -389,9 +389,15 @@ Result<ViewNode> MakeCsvOfGroup(const GroupInput& group) {
   return std::make_shared<const CsvView>(*std::move(table));
 }
 
+constexpr std::string_view CsvDescription(std::string_view file_name) {
+  return file_name == model::kTableFileName ? "the same as values.csv"
+                                            : "comma-separated values, an element a row";
+}
+
 template <CsvForm form>
 constexpr ArrayViewKind CsvOfArray(std::string_view file_name) {
   return {.file_name = file_name,
+          .description = CsvDescription(file_name),
           .is_text = true,
           .applies_to = &IsCsvOfStructs<form>,
           .is_listed = &IsUnlistedArray,
@@ -400,6 +406,7 @@ constexpr ArrayViewKind CsvOfArray(std::string_view file_name) {
 template <CsvForm form>
 constexpr GroupViewKind CsvOfGroup(std::string_view file_name) {
   return {.file_name = file_name,
+          .description = CsvDescription(file_name),
           .is_text = true,
           .applies_to = &IsCsvOfGroup<form>,
           .is_listed = &IsUnlistedGroup,
