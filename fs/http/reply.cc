@@ -30,14 +30,20 @@ class TextHandle final : public FileHandle {
   model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
     const model::MutexLock lock(mutex_);
     if (offset != read_) return model::Internal("a text is read in order");
-    while (text_.size() - taken_ < out.size() && !has_ended_) {
-      text_.erase(0, std::exchange(taken_, 0));
-      NDLFS_TRY(const bool has_more, next_(text_));
-      has_ended_ = !has_more;
+    size_t count = 0;
+    while (count < out.size()) {
+      if (taken_ == text_.size()) {
+        text_.clear();
+        taken_ = 0;
+        if (has_ended_) break;
+        NDLFS_TRY(const bool has_more, next_(text_));
+        has_ended_ = !has_more;
+      }
+      const size_t size = std::min(out.size() - count, text_.size() - taken_);
+      std::memcpy(out.data() + count, text_.data() + taken_, size);
+      taken_ += size;
+      count += size;
     }
-    const size_t count = std::min(out.size(), text_.size() - taken_);
-    std::memcpy(out.data(), text_.data() + taken_, count);
-    taken_ += count;
     read_ += count;
     return count;
   }
@@ -45,7 +51,7 @@ class TextHandle final : public FileHandle {
  private:
   const KeptObjects kept_;
   mutable model::Mutex mutex_;
-  mutable std::string text_ GUARDED_BY(mutex_);
+  mutable std::string text_ GUARDED_BY(mutex_);  // the last piece
   mutable size_t taken_ GUARDED_BY(mutex_) = 0;  // of `text_`
   mutable uint64_t read_ GUARDED_BY(mutex_) = 0;
   mutable bool has_ended_ GUARDED_BY(mutex_) = false;

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -75,12 +76,17 @@ class Server:
     def raw(self, request):
         """All that comes back for the bytes of `request` until the server closes the connection."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE) as client:
+            pieces = []
             try:
                 client.sendall(request)
+                # A client that sends no more has left: only when nothing comes any more.
+                while select.select([client], [], [], 2)[0]:
+                    pieces.append(client.recv(1 << 16))
+                    if not pieces[-1]:
+                        return b"".join(pieces)
                 client.shutdown(socket.SHUT_WR)
             except OSError:  # it has closed already
                 pass
-            pieces = []
             while True:
                 try:
                     piece = client.recv(1 << 16)
