@@ -215,6 +215,19 @@ model::Result<FilterChain> ParseFilters(const CodecConfig& config) {
 
 }  // namespace
 
+model::Result<size_t> DecodeLzmaBeginning(ConstByteSpan encoded, ByteSpan decoded,
+                                          bool& is_cut) {
+  Stream stream;
+  ByteSpan rest = decoded;
+  NDLFS_RETURN_IF_ERROR(stream.Open(Format::kXz, {}, MemoryLimit(decoded.size())));
+  auto done = stream.Decode(encoded, rest);
+  is_cut = !done && rest.empty() && !encoded.empty();
+  if (!done && (!rest.empty() || done.error().is_transient())) {
+    return model::Propagate(std::move(done).error());
+  }
+  return decoded.size() - rest.size();
+}
+
 static CodecResult MakeLzma(const CodecConfig& config) {
   NDLFS_TRY(const auto number, SizeMember(config, "format"), "lzma");
   const uint64_t format = number.value_or(static_cast<uint64_t>(Format::kXz));

@@ -212,8 +212,14 @@ Result<Directory> TiffReader::ReadDirectory(uint64_t position) {
   }
   std::ranges::stable_sort(directory.fields, {}, &Field::tag);
   const auto twice = std::ranges::adjacent_find(directory.fields, {}, &Field::tag);
-  if (twice != directory.fields.end())
-    return BadInput("it has {} twice", NameOfTag(twice->tag));
+  if (twice != directory.fields.end()) {
+    directory.notes.push_back(
+        fmt::format("{} is there twice; the first one counts", NameOfTag(twice->tag)));
+    const auto is_same = [](const Field& a, const Field& b) { return a.tag == b.tag; };
+    directory.fields.erase(
+        std::unique(directory.fields.begin(), directory.fields.end(), is_same),
+        directory.fields.end());
+  }
   return directory;
 }
 

@@ -37,6 +37,7 @@ struct Directory {
   uint64_t position = 0;
   uint64_t next = 0;          // where the next directory of the chain is; 0: this is the last
   std::vector<Field> fields;  // by tag, each once
+  std::vector<std::string> notes;  // what is odd about it
 
   // Null if there is no such field.
   const Field* Find(uint16_t tag) const;

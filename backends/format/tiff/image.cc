@@ -143,6 +143,23 @@ Result<ValueList> ListOf(TiffReader& reader, const Directory& directory, uint16_
   return list;
 }
 
+// A single strip or tile of which nobody says how long it is goes to the end of the file, as
+// for libtiff. A tile of 0 bytes is one that is not stored.
+void GuessByteCount(const TiffReader& reader, bool is_tiled, PageChunks& chunks,
+                    std::vector<std::string>& notes) {
+  const bool is_missing = chunks.byte_counts.count == 0;
+  const bool is_zero =
+      !is_tiled && chunks.byte_counts.count == 1 && chunks.byte_counts.first == 0;
+  const uint64_t begin = chunks.offsets.first;
+  if (chunks.offsets.count != 1 || begin == 0 || begin >= reader.file_size() ||
+      (!is_missing && !is_zero)) {
+    return;
+  }
+  chunks.byte_counts = {.count = 1, .first = reader.file_size() - begin};
+  notes.push_back(fmt::format("the only {} has no size; it is read as far as its elements need",
+                              is_tiled ? "tile" : "strip"));
+}
+
 Result<PageChunks> ReadChunks(TiffReader& reader, const Directory& directory, bool is_tiled) {
   PageChunks chunks;
   // Some programs give tiles the fields of strips.
@@ -211,6 +228,7 @@ std::string PhotometricOf(const ImageForm& form) {
 
 Result<Page> ReadPage(TiffReader& reader, const Directory& directory) {
   Page page;
+  page.notes = directory.notes;
   ImageForm& form = page.form;
   for (const uint16_t tag : {kImageWidth, kImageLength}) {
     if (directory.Find(tag) == nullptr) return BadInput("there is no {}", NameOfTag(tag));
@@ -235,6 +253,7 @@ Result<Page> ReadPage(TiffReader& reader, const Directory& directory) {
     NDLFS_RETURN_IF_ERROR(ReadEncoding(reader, directory, form));
     NDLFS_RETURN_IF_ERROR(ReadChunkShape(reader, directory, form));
     NDLFS_TRY(page.chunks, ReadChunks(reader, directory, form.is_tiled));
+    GuessByteCount(reader, form.is_tiled, page.chunks, page.notes);
     return {};
   };
   if (auto rest = read_rest(); !rest) {
