@@ -289,10 +289,9 @@ std::optional<HttpReply> Site::SignIn(const HttpRequest& request) const {
   const std::string query = target.QueryWithout(kTokenParameter);
   if (!query.empty()) next += '?' + query;
   HttpReply reply;
-  SetText(reply, false,
-          BeginPage("Signed in") +
-              fmt::format("<p><a href=\"{}\">Signed in</a></p>\n", HtmlText(next)) + EndPage(),
-          "no-store");
+  SetTextFields(reply, false, "no-store");
+  reply.text = BeginPage("Signed in") +
+               fmt::format("<p><a href=\"{}\">Signed in</a></p>\n", HtmlText(next)) + EndPage();
   reply.fields.emplace_back("Refresh", "0; url=" + next);
   return reply;
 }
