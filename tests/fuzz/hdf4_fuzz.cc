@@ -6,9 +6,8 @@
 #include <string_view>
 
 #include "backends/format/hdf4/coding.h"
+#include "backends/format/hdf4/eos_grid.h"
 #include "backends/format/hdf4/hdf4.h"
-#include "backends/format/hdf4/place.h"
-#include "backends/format/hdf4/struct_metadata.h"
 #include "tests/fuzz/read_hierarchy.h"
 #include "tests/support/memory_source.h"
 

@@ -18,8 +18,6 @@ namespace {
 using model::Corrupt;
 using model::Result;
 
-constexpr uint16_t kOldSetTag = 700, kSetTag = 720;
-
 // Of Vgroups and Vdatas by which HDF4 describes arrays.
 bool IsInternal(std::string_view class_name) {
   constexpr std::string_view kClasses[] = {"Var0.0",    "Dim0.0",  "UDim0.0",  "CDF0.0",

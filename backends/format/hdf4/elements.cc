@@ -19,7 +19,7 @@ constexpr uint64_t kMagicBytes = 4;
 constexpr uint64_t kListHead = 6;     // the number of entries, and where the list goes on
 constexpr uint64_t kEntryBytes = 12;  // tag, reference, offset, length
 constexpr uint64_t kMostElements = 1'000'000;
-constexpr uint64_t kMostCopies = uint64_t{32} << 20;
+constexpr uint64_t kMostCopies = uint64_t{32} << 20, kMostReads = 4096;
 constexpr uint64_t kMostRead = uint64_t{128} << 20;
 // Offsets have 31 bits.
 constexpr uint64_t kMostFileBytes = (uint64_t{1} << 31) - 1;
@@ -27,22 +27,26 @@ constexpr uint64_t kMostDescription = 4096;
 constexpr uint32_t kNothing = 0xffffffff;
 constexpr uint16_t kNullTag = 1, kSpecialBit = 0x4000, kUserBit = 0x8000, kChunkTag = 61;
 
-// Whether elements with the tag describe others. Those of arrays do not, nor do the heads of
-// chunks, which lie among them.
-bool IsDescriptive(uint16_t tag, bool is_special) {
+// The most bytes of an element with the tag that are copied when a file is opened. Those of
+// arrays describe nothing, nor do the heads of chunks, which lie among them. Of blocks, tables
+// are of interest.
+uint64_t MostCopied(uint16_t tag, bool is_special) {
+  constexpr uint64_t kTable = 512;
   switch (tag) {
     case kCompressedTag:
     case kChunkTag:
-      return false;
+      return 0;
+    case kBlockTag:
+      return kTable;
     case 702:  // a data set
     case 302:
     case 303:
     case 202:
     case 203:
     case 204:  // images
-      return is_special;
+      return is_special ? kMostDescription : 0;
     default:
-      return true;
+      return kMostDescription;
   }
 }
 
@@ -85,8 +89,8 @@ Result<Chunking> ReadChunking(BigReader& description, Located& located) {
   }
   made.fill = AsText(head.Take(head.Number(4)));
   if (!head.is_good()) return Corrupt("a description of chunks that ends early");
-  // Both have 32 bits.
-  located.bytes = items * made.item_bytes;
+  // Both have 32 bits. Of a set without records, libhdf4 writes -1.
+  located.bytes = items == kNothing ? 0 : items * made.item_bytes;
   if ((flags & 0xff) == kCompression) {
     description.Number(6);
     if (const uint16_t model = description.Short(); model != 0) {
@@ -187,33 +191,31 @@ Result<void> Elements::ReadList() {
 Result<void> Elements::CopyDescriptions(std::optional<MetadataTurn>& turn) {
   std::vector<Piece> pieces;
   for (const Entry& entry : list_) {
-    if (!IsDescriptive(entry.tag, entry.is_special) || entry.bytes > kMostDescription) {
-      continue;
-    }
+    const uint64_t most = MostCopied(entry.tag, entry.is_special);
+    if (entry.bytes == 0 || entry.bytes > most) continue;
     if (entry.offset >= info_.size || entry.bytes > info_.size - entry.offset) continue;
     pieces.push_back({entry.offset, entry.bytes});
   }
   std::ranges::sort(pieces, IsBefore);
   // Those that are so near each other that one read is best.
-  const uint64_t gap = store_->traits().is_remote ? 64 << 10 : 4096;
-  uint64_t total = 0;
+  const uint64_t gap = store_->traits().is_remote ? 16 << 10 : 4096;
+  uint64_t total = 0, reached = 0;
   std::vector<ReadRequest> requests;
   for (const Piece& piece : pieces) {
-    if (!requests.empty()) {
-      ByteRange& last = requests.back().options.range;
-      const uint64_t end = std::max(last.offset + last.length, piece.offset + piece.bytes);
-      if (piece.offset <= last.offset + last.length + gap) {
-        total += end - last.offset - last.length;
-        last.length = end - last.offset;
-        continue;
-      }
-    }
+    const bool is_near = !requests.empty() && piece.offset <= reached + gap;
+    const uint64_t begin = is_near ? reached : piece.offset;
+    const uint64_t end = std::max(begin, piece.offset + piece.bytes);
     // The rest is read when it is needed.
-    if (total + piece.bytes > kMostCopies) break;
-    total += piece.bytes;
-    ReadRequest request{"", {.range = {piece.offset, piece.bytes}}};
-    request.options.if_match = info_.generation;
-    requests.push_back(std::move(request));
+    if (total + end - begin > kMostCopies || requests.size() == kMostReads) break;
+    total += end - begin;
+    reached = end;
+    if (is_near) {
+      requests.back().options.range.length = end - requests.back().options.range.offset;
+    } else {
+      ReadRequest request{"", {.range = {begin, end - begin}}};
+      request.options.if_match = info_.generation;
+      requests.push_back(std::move(request));
+    }
   }
   constexpr uint64_t kTimes = 3;
   NDLFS_TRY(turn, MetadataTurn::Take(kTimes * total + held_bytes()));

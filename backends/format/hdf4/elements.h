@@ -48,6 +48,8 @@ enum Tag : uint16_t {
   kLabelTag = 104,
   kRemarkTag = 105,
   kNumberTypeTag = 106,
+  kOldSetTag = 700,
+  kSetTag = 720,
   kVdataTag = 1962,
   kRecordsTag = 1963,
   kVgroupTag = 1965,
@@ -150,7 +152,9 @@ model::Result<std::optional<T>> Tolerate(model::Result<T> result) {
   using Code = model::ErrorCode;
   if (result) return std::optional<T>(*std::move(result));
   const Code code = result.error().code();
-  if (code == Code::kCorrupt || code == Code::kUnsupported) return std::optional<T>();
+  if (code == Code::kCorrupt || code == Code::kUnsupported || code == Code::kBadInput) {
+    return std::optional<T>();
+  }
   return model::Propagate(std::move(result).error());
 }
 

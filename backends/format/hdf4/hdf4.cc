@@ -105,6 +105,11 @@ void OpenExternal(const Source& source, const std::string& path, Files& files,
                     model::Quote(array.external_name);
     return;
   }
+  constexpr size_t kMostFiles = 1000;
+  if (!files.contains(*other) && files.size() > kMostFiles) {
+    array.problem = "elements are in too many other files";
+    return;
+  }
   auto& opened = files[*other];
   if (opened == nullptr) opened = source.OpenFile(*other, Follow::kYes);
   array.external = opened;

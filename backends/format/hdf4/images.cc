@@ -70,6 +70,7 @@ class Images {
     for (const ElementId& member : images.members) {
       const Vgroup* image = vset_.Find(member);
       if (image != nullptr && image->class_name == "RI0.0") {
+        NDLFS_RETURN_IF_ERROR(vset_.ChargeVisit(*image));
         NDLFS_RETURN_IF_ERROR(AddImage(image->members, image));
       }
     }
@@ -83,7 +84,7 @@ class Images {
     ++number_;
     // All have one place if nothing was written.
     const uint64_t offset = vset_.elements().OffsetOf(pixels).value_or(UINT64_MAX);
-    return seen_.insert({pixels.reference, offset}).second;
+    return pixels.reference == 0 || seen_.insert({pixels.reference, offset}).second;
   }
 
   static void SetShape(uint64_t rows, uint64_t columns, uint64_t components, ArrayInfo& image) {
@@ -97,7 +98,9 @@ class Images {
   Result<void> AddImage(const std::vector<ElementId>& members, const Vgroup* group) {
     NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
     const auto pixels = std::ranges::find_if(members, IsPixels);
-    if (pixels == members.end() || !IsNew(*pixels)) return {};
+    // Lists have the reference 0 if nothing was written; the group of the image has it, too.
+    if (pixels == members.end() || (group == nullptr && pixels->reference == 0)) return {};
+    if (!IsNew(*pixels)) return {};
     ArrayInfo image;
     image.name = group != nullptr ? group->name : GeneratedName();
     uint16_t scheme = 0, interlace = 0;
@@ -164,7 +167,7 @@ class Images {
     if (is_old_jpeg) {
       // The head of the picture has an element of its own.
       NDLFS_TRY(auto head, Tolerate(vset_.elements().Locate({scheme, pixels.reference})));
-      if (head && *head) {
+      if (head && *head && (*head)->file.empty()) {
         image.pieces.insert(image.pieces.begin(), (*head)->pieces.begin(),
                             (*head)->pieces.end());
       } else {

@@ -13,9 +13,8 @@
 
 #include "backends/format/computed_source.h"
 #include "backends/format/hdf4/calibration.h"
+#include "backends/format/hdf4/eos_grid.h"
 #include "backends/format/hdf4/number_type.h"
-#include "backends/format/hdf4/place.h"
-#include "backends/format/hdf4/struct_metadata.h"
 #include "backends/store/cancellation.h"
 #include "model/attributes.h"
 #include "model/path_name.h"

@@ -93,6 +93,7 @@ class Variables {
 
   // The size is in a table: as its number of records in old files. 0: unlimited.
   Result<void> AddDimension(const Vgroup& group) {
+    NDLFS_RETURN_IF_ERROR(vset_.ChargeVisit(group));
     for (const ElementId& member : group.members) {
       if (member.tag != kVdataTag) continue;
       NDLFS_TRY(const auto table, vset_.Describe(member.reference));
@@ -111,11 +112,11 @@ class Variables {
 
   Result<void> AddVariable(const Vgroup& group) {
     NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
+    NDLFS_RETURN_IF_ERROR(vset_.ChargeVisit(group));
     ArrayInfo array;
     array.name = group.name;
     uint16_t data = 0;
-    std::string_view kind;
-    std::optional<Vdata> mark;
+    std::string kind;
     for (const ElementId& member : group.members) {
       const Vgroup* dimension = vset_.Find(member);
       if (dimension != nullptr && IsDimension(*dimension)) {
@@ -124,9 +125,9 @@ class Variables {
         array.dimensions.push_back(dimension->name);
         array.shape.push_back(size->second);
       } else if (member.tag == kVdataTag) {
-        NDLFS_TRY(mark, vset_.Describe(member.reference));
-        kind = mark ? mark->class_name : "";
-      } else if (member.tag == 720) {
+        NDLFS_TRY(const auto mark, vset_.Describe(member.reference));
+        kind = mark ? mark->class_name : std::string();
+      } else if (member.tag == kSetTag) {
         array.reference = member.reference;
       } else if (member.tag == kDataTag) {
         data = member.reference;
@@ -176,10 +177,10 @@ class OldSets {
   OldSets(const Vset& vset, FileInfo& file) : vset_(vset), file_(file) {}
 
   Result<void> Find() {
-    for (const uint16_t tag : {uint16_t{720}, uint16_t{700}}) {
+    for (const uint16_t tag : {kSetTag, kOldSetTag}) {
       for (const uint16_t reference : vset_.elements().ReferencesOf(tag)) {
         NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
-        if (tag == 700 && repeated_.contains(reference)) continue;
+        if (tag == kOldSetTag && repeated_.contains(reference)) continue;
         NDLFS_RETURN_IF_ERROR(AddSet({tag, reference}));
       }
     }
@@ -264,7 +265,7 @@ class OldSets {
       AddNumbers({"scale_factor", "scale_factor_err", "add_offset", "add_offset_err"},
                  is_double ? 6 : 5, reader, set.array);
       AddNumbers({"calibrated_nt"}, is_double ? 24 : 22, reader, set.array);
-    } else if (id.tag == 720) {
+    } else if (id.tag == kSetTag) {
       // The same set as older programs see it.
       reader.Number(6);
       repeated_.insert(reader.Short());

@@ -116,6 +116,9 @@ const Vgroup* Vset::FindClass(std::string_view class_name) const {
 }
 
 Result<std::optional<Bytes>> Vset::Content(ElementId id, uint64_t least) const {
+  // Groups may name thousands of times what is not there.
+  constexpr uint64_t kOfLook = 256;
+  NDLFS_RETURN_IF_ERROR(elements_.Charge(kOfLook));
   NDLFS_TRY(auto content, Tolerate(elements_.Read(id, kMostTextBytes)));
   if (!content || !*content || (*content)->size() < least) return std::nullopt;
   return *std::move(content);

@@ -53,6 +53,11 @@ class Vset {
   // The first group of the class.
   const Vgroup* FindClass(std::string_view class_name) const;
 
+  // Counts a look at all members: one group may be named by thousands of others.
+  model::Result<void> ChargeVisit(const Vgroup& group) const {
+    return elements_.Charge(group.members.size() * 16);
+  }
+
   model::Result<std::optional<Vdata>> Describe(uint16_t reference) const;
   // Records one after the other, as they lie in the file; nullopt if some are missing.
   model::Result<std::optional<Bytes>> Records(const Vdata& table, uint64_t most_bytes) const;

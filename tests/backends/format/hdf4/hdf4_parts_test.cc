@@ -14,9 +14,8 @@
 
 #include "backends/format/hdf4/calibration.h"
 #include "backends/format/hdf4/coding.h"
+#include "backends/format/hdf4/eos_grid.h"
 #include "backends/format/hdf4/node_builder.h"
-#include "backends/format/hdf4/place.h"
-#include "backends/format/hdf4/struct_metadata.h"
 #include "backends/store/cancellation.h"
 #include "model/attributes.h"
 #include "tests/support/result.h"

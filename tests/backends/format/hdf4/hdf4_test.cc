@@ -610,5 +610,33 @@ TEST_F(Hdf4Test, ImagesOfOldPrograms) {
   }
 }
 
+std::string Big16(size_t value) { return Big32(static_cast<uint32_t>(value)).substr(2); }
+
+// A group that has one element `count` times.
+std::string GroupOf(const std::string& class_name, size_t count, size_t tag, size_t reference) {
+  std::string group = Big16(count);
+  for (size_t i = 0; i < count; ++i) group += Big16(tag);
+  for (size_t i = 0; i < count; ++i) group += Big16(reference);
+  const std::string version_3("\0\3\0\0\0", 5);
+  return group + Big16(0) + Big16(class_name.size()) + class_name + Big32(0) + version_3;
+}
+
+TEST_F(Hdf4Test, GroupsThatNameEachOtherThousandsOfTimes) {
+  constexpr size_t kVgroup = 1965, kVdata = 1962, kMost = 20'000;
+  const std::string variables = GroupOf("CDF0.0", kMost, kVgroup, 2);
+  for (const size_t tag : {kVdata, kVgroup}) {
+    const std::string variable = GroupOf("Var0.0", kMost, tag, 9);
+    const size_t begin = 4 + 6 + 24;
+    std::string bytes = "\x0e\x03\x13\x01" + Big16(2) + Big32(0);
+    bytes += Big16(kVgroup) + Big16(1) + Big32(begin) +
+             Big32(static_cast<uint32_t>(variables.size()));
+    bytes += Big16(kVgroup) + Big16(2) +
+             Big32(static_cast<uint32_t>(begin + variables.size())) +
+             Big32(static_cast<uint32_t>(variable.size()));
+    EXPECT_THAT(TryOpen(bytes + variables + variable),
+                IsError(ErrorCode::kLimit, HasSubstr("descriptions and tables")));
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::backends
