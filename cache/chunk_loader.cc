@@ -2,6 +2,7 @@
 #include "cache/chunk_loader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -25,6 +26,8 @@ using model::Corrupt;
 using model::Result;
 
 namespace {
+
+std::atomic<uint64_t> most_for_one_chunk{UINT64_MAX};
 
 // How much memory a thread keeps from one chunk to the next; it gives more than this back, so
 // that threads at rest hold little. However many threads fetch, together they keep no more than
@@ -441,6 +444,17 @@ uint64_t MaxDecodedSize(const ArraySpec& spec) {
 uint64_t TransientSize(const ArraySpec& spec, const std::vector<uint64_t>& shape) {
   if (spec.codecs.IsIdentity()) return 0;
   return spec.codecs.MaxEncodedSize(shape) + spec.codecs.MaxScratchSize(shape);
+}
+
+void SetMostForOneChunk(uint64_t bytes) { most_for_one_chunk = bytes; }
+uint64_t MostForOneChunk() { return most_for_one_chunk; }
+
+Result<void> CheckFits(const ArraySpec& spec, const std::vector<uint64_t>& shape) {
+  const uint64_t scratch = spec.codecs.IsIdentity() ? 0 : spec.codecs.MaxScratchSize(shape);
+  const auto bytes = backends::CheckedAdd(DecodedSize(spec, shape), scratch);
+  if (bytes && *bytes <= most_for_one_chunk) return {};
+  return model::Limit("decoding a chunk takes {} bytes of memory; --cache-size lets it take {}",
+                      bytes.value_or(UINT64_MAX), most_for_one_chunk.load());
 }
 
 uint64_t VariableSize(uint64_t limit) {

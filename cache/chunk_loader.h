@@ -26,6 +26,15 @@ uint64_t MaxDecodedSize(const backends::ArraySpec& spec);
 // decoded chunk.
 uint64_t TransientSize(const backends::ArraySpec& spec, const std::vector<uint64_t>& shape);
 
+// The most memory, in bytes, that a chunk may take in this process while it is decoded. Without
+// a limit, a chunk that is decoded alone may take any. Set it before the first load.
+void SetMostForOneChunk(uint64_t bytes);
+uint64_t MostForOneChunk();
+// kLimit, with the bytes, if such a chunk and what its codecs need take more. The encoded bytes
+// do not count, as they may be few.
+model::Result<void> CheckFits(const backends::ArraySpec& spec,
+                              const std::vector<uint64_t>& shape);
+
 // The most memory, in bytes, that loading a chunk of up to `limit` bytes needs
 // if its elements are of variable size. The size of such a chunk is not known
 // before it is decoded.

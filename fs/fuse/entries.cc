@@ -77,7 +77,8 @@ model::Result<fuse_entry_param> CountLookup(const FilesystemOptions& options, In
   const double timeout = TimeoutOf(options, parent, name);
   const bool asks_for_each = AsNode(parent).DependsOnCaller() || node->DependsOnCaller();
   const bool is_volatile = node->IsVolatile();
-  const auto inode = table.Lookup(parent.nodeid, name, std::move(node));
+  const auto inode =
+      table.Lookup(parent.nodeid, name, std::move(node), !IsDirectory(attributes));
   if (!inode) return model::Stale("lookup: it has changed");
   fuse_entry_param entry = MakeEntry(options, *inode, attributes, timeout);
   if (is_volatile) entry.attr_timeout = 0;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/store/block_cache/block_cache.h"
+#include "cache/chunk_loader.h"
 #include "fs/serve/logging.h"
 #include "fs/tree/store/document.h"
 #include "fs/tree/view/decoded_cache.h"
@@ -153,10 +154,15 @@ ServedTree::ServedTree(const MountOptions& options, RemotePlace place,
                                   .received = place_.received},
           FreshnessOf(options), OpenOptionsOf(options, place_, answer_within),
           [](const backends::Hierarchy& hierarchy, std::string_view store_name,
-             std::string_view path, const ReaderOf& reader_of, const auto& refused) {
-            return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);
+             std::string_view path, const ReaderOf& reader_of, const TextSink& sink,
+             const auto& refused) {
+            return WriteDocument(hierarchy, store_name, path, reader_of, sink, nullptr,
+                                 refused);
           },
           &LogWarning, options.cache_dir, options.cache_dir_size, ScopeOf(options, place_)) {
+  // Beside the cache, the process has this much for one chunk that is larger.
+  constexpr uint64_t kForOneChunk = uint64_t{24} << 20;
+  cache::SetMostForOneChunk(options.cache_size + kForOneChunk);
   context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
   context_.services.passes_stored_chunks = options.passes_stored_chunks;
   context_.services.listed_views = options.views;

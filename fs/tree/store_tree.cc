@@ -44,6 +44,20 @@ std::string WayToTop(size_t depth) {
   return way;
 }
 
+class DocumentHandle final : public FileHandle {
+ public:
+  explicit DocumentHandle(std::shared_ptr<const cache::SpilledBytes> text)
+      : text_(std::move(text)) {}
+
+  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    return text_->Read(offset, out);
+  }
+  KeptObjects kept() const override { return {{text_.get(), text_->held_bytes()}}; }
+
+ private:
+  const std::shared_ptr<const cache::SpilledBytes> text_;
+};
+
 // One text of a `.ndl.yaml`.
 class DocumentFile final : public TreeNode {
  public:
@@ -77,7 +91,7 @@ class DocumentFile final : public TreeNode {
     }
     if (!document) return model::Propagate(std::move(document).error());
     if ((*document)->hash != hash_) return model::HasChanged(path_);
-    return OpenText((*document)->text);
+    return OpenedFile{std::make_shared<const DocumentHandle>((*document)->text), false};
   }
   std::optional<FileVersion> Version() const override {
     return FileVersion{hash_, attributes_.size};

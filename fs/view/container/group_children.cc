@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/container/group_children.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +13,7 @@
 
 #include "backends/store/cancellation.h"
 #include "backends/store/parallel.h"
+#include "cache/chunk_loader.h"
 
 namespace ndlfs::fs {
 
@@ -21,6 +25,17 @@ namespace {
 constexpr size_t kAtOnce = 128;
 
 using Loaded = std::optional<Result<GroupChild>>;
+
+// About what a file of a group keeps of each child, besides its attributes.
+constexpr uint64_t kKeptOfEach = 1000;
+
+// A file that does not fit is refused, before it takes the memory of others.
+Result<void> CheckFits(uint64_t bytes) {
+  if (bytes <= cache::MostForOneChunk()) return {};
+  return model::IoError(ENOMEM, fmt::format("the group has so many arrays or attributes that "
+                                            "--cache-size would have to be {} MiB larger",
+                                            ((bytes - cache::MostForOneChunk()) >> 20) + 1));
+}
 
 Result<void> LoadRun(const GroupInput& group, std::span<const std::string> names,
                      std::span<Loaded> loaded) {
@@ -40,11 +55,15 @@ Result<void> LoadEach(
     const GroupInput& group, const std::vector<std::string>& names,
     const std::function<Result<void>(const std::string&, Result<GroupChild>)>& take) {
   static const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
+  NDLFS_RETURN_IF_ERROR(CheckFits(names.size() * kKeptOfEach));
+  uint64_t bytes = names.size() * kKeptOfEach;
   const size_t run = std::max<size_t>(group.loads_together(), 1);
   std::vector<Loaded> before;  // those in front of `first`, which are taken while others load
   const auto take_those_before = [&](size_t first) -> Result<void> {
     for (size_t i = 0; i < before.size(); ++i) {
       const std::string& name = names[first - before.size() + i];
+      if (*before[i]) bytes += (**before[i]).node->held_bytes();
+      NDLFS_RETURN_IF_ERROR(CheckFits(bytes));
       NDLFS_RETURN_IF_ERROR(take(name, *std::move(before[i])));
       before[i].reset();
     }

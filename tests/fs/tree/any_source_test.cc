@@ -31,11 +31,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-model::Result<std::string> Describe(const backends::Hierarchy& hierarchy,
-                                    std::string_view store_name, std::string_view path,
-                                    const ReaderOf& reader_of,
-                                    const std::function<void(const model::Error&)>& refused) {
-  return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);
+model::Result<void> Describe(const backends::Hierarchy& hierarchy, std::string_view store_name,
+                             std::string_view path, const ReaderOf& reader_of,
+                             const TextSink& sink,
+                             const std::function<void(const model::Error&)>& refused) {
+  return WriteDocument(hierarchy, store_name, path, reader_of, sink, nullptr, refused);
 }
 
 class AnySourceTest : public ::testing::Test {
