@@ -12,8 +12,8 @@
 namespace ndlfs::backends {
 namespace {
 
-// Fills `decoded` by zlib, which also writes a part of a match.
-model::Result<size_t> InflateBeginning(ConstByteSpan encoded, ByteSpan decoded) {
+// Fills `decoded`. Unlike libdeflate, zlib also writes a part of a match.
+model::Result<size_t> InflateByZlib(ConstByteSpan encoded, ByteSpan decoded) {
   constexpr size_t kMostAtOnce = size_t{1} << 30;
   z_stream stream{};
   if (inflateInit(&stream) != Z_OK) return model::Limit("not enough memory for a decompressor");
@@ -44,7 +44,7 @@ model::Result<size_t> DecodeZlib(ConstByteSpan encoded, ByteSpan decoded, bool* 
   const libdeflate_result result = libdeflate_zlib_decompress_ex(
       context, encoded.data(), encoded.size(), decoded.data(), decoded.size(), &read, &written);
   if (is_cut != nullptr) *is_cut = result == LIBDEFLATE_INSUFFICIENT_SPACE;
-  if (is_cut != nullptr && *is_cut) return InflateBeginning(encoded, decoded);
+  if (is_cut != nullptr && *is_cut) return InflateByZlib(encoded, decoded);
   if (result != LIBDEFLATE_SUCCESS) return DeflateFailure(result);
   return written;
 }
