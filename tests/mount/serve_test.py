@@ -777,10 +777,10 @@ class ManualTest(ServeCase):
         texts = [harness.read(top, "man/ndlfs.1").decode().replace("\\-", "-"), harness.read(top, "README.md").decode()]
         paths = re.findall(r"""://127\.0\.0\.1:8080(/[^\s'"`;]*)""", "\n".join(texts))
         self.assertGreater(len(paths), 10)
-        with Server(self.source, "--token", "TOKEN") as server:
+        with Server(self.source, "--token", "TOKENTOKEN") as server:
             for path in paths:
                 with self.subTest(path):
-                    status, _, _ = server.ask(path, Authorization="Bearer TOKEN")
+                    status, _, _ = server.ask(path.replace("TOKEN", "TOKENTOKEN"), Authorization="Bearer TOKENTOKEN")
                     self.assertIn(status, (200, 303))
 
 
