@@ -160,9 +160,11 @@ ServedTree::ServedTree(const MountOptions& options, RemotePlace place,
                                  refused);
           },
           &LogWarning, options.cache_dir, options.cache_dir_size, ScopeOf(options, place_)) {
-  // Beside the cache, the process has this much for one chunk that is larger.
-  constexpr uint64_t kForOneChunk = uint64_t{24} << 20;
-  cache::SetMostForOneChunk(options.cache_size + kForOneChunk);
+  // In addition to the cache, or to one chunk that is larger.
+  constexpr uint64_t kBesides = uint64_t{24} << 20;
+  cache::SetMemoryLimits(
+      {.chunk = std::max(options.cache_size, options.max_chunk_size) + kBesides,
+       .header = options.cache_size + kBesides});
   context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
   context_.services.passes_stored_chunks = options.passes_stored_chunks;
   context_.services.listed_views = options.views;

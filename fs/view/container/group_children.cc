@@ -31,10 +31,11 @@ constexpr uint64_t kKeptOfEach = 1000;
 
 // A file that does not fit is refused, before it takes the memory of others.
 Result<void> CheckFits(uint64_t bytes) {
-  if (bytes <= cache::MostForOneChunk()) return {};
+  const uint64_t most = cache::GetMemoryLimits().header;
+  if (bytes <= most) return {};
   return model::IoError(ENOMEM, fmt::format("the group has so many arrays or attributes that "
                                             "--cache-size would have to be {} MiB larger",
-                                            ((bytes - cache::MostForOneChunk()) >> 20) + 1));
+                                            ((bytes - most) >> 20) + 1));
 }
 
 Result<void> LoadRun(const GroupInput& group, std::span<const std::string> names,
