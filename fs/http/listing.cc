@@ -54,7 +54,7 @@ class EntryMaker {
     if (S_ISREG(found.type)) {
       if (const auto listed = directory_->FindListed(found.name)) {
         SetAttributes(entry, listed->attributes);
-        entry.version = {listed->version.contents, listed->attributes.size};
+        entry.version = {listed->version.contents, *listed->attributes.size};
         return entry;
       }
     }
@@ -68,11 +68,14 @@ class EntryMaker {
       return model::Propagate(node.error());
     }
     if (!node) return is_known ? std::optional(std::move(entry)) : std::nullopt;
-    if ((*node)->StatCost() != TreeNode::Cost::kNothing) return entry;  // a file
+    // A file. Clients take 0 where a list that has sizes leaves one out.
+    const auto most =
+        sizes_ == ListedSizes::kAll ? TreeNode::Cost::kRead : TreeNode::Cost::kNothing;
+    if ((*node)->StatCost() > most) return entry;
     const auto attributes = (*node)->StatWhenFound();
     if (!attributes) return is_known ? std::optional(std::move(entry)) : std::nullopt;
     if (!IsDirectory(*attributes) && !S_ISREG(attributes->mode)) return std::nullopt;
-    SetAttributes(entry, *attributes);
+    entry = EntryOf(std::move(entry.name), **node, *attributes);
     if (!entry.is_directory) entry.version = (*node)->Version();
     return entry;
   }
@@ -118,9 +121,10 @@ std::string Breadcrumbs(const std::vector<std::string>& path) {
 
 }  // namespace
 
-ListingEntry EntryOf(std::string name, const Attributes& attributes) {
+ListingEntry EntryOf(std::string name, const TreeNode& node, const Attributes& attributes) {
   ListingEntry entry{.name = std::move(name)};
   SetAttributes(entry, attributes);
+  if (node.IsVolatile()) entry.size = {};
   return entry;
 }
 

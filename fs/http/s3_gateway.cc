@@ -182,7 +182,7 @@ std::string WriteList(const std::string& bucket, const ListRequest& request,
     fmt::format_to(std::back_inserter(out),
                    "<Contents><Key>{}</Key><LastModified>{}</LastModified><Size>{}</Size>",
                    shown(one.key), IsoTime(one.entry.mtime_seconds.value_or(0)),
-                   one.entry.size.value_or(0));
+                   *one.entry.size);
     // Clients compare the tags of lists with those of objects.
     if (one.entry.version) out += "<ETag>" + HtmlText(EtagOf(*one.entry.version)) + "</ETag>";
     out += "<StorageClass>STANDARD</StorageClass></Contents>\n";

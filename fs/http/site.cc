@@ -401,8 +401,8 @@ Result<HttpReply> Site::AnswerPropfind(const HttpRequest& request, const TreeNod
                                      kMostDavEntries));
   }
   HttpReply reply{.status = kMultistatus};
-  reply.text =
-      WriteMultistatus(options_.base, request.target.names, EntryOf("", attributes), entries);
+  reply.text = WriteMultistatus(options_.base, request.target.names,
+                                EntryOf("", *node, attributes), entries);
   reply.fields.emplace_back("Content-Type", "application/xml; charset=utf-8");
   return reply;
 }
@@ -416,7 +416,7 @@ Result<HttpReply> Site::AnswerFile(const HttpRequest& request, TreeNode& node) c
                  .validators = {.mtime_seconds = attributes.mtime_ns / kSecond},
                  .size = {}};
   if (version) file.validators.etag = EtagOf(*version);
-  if (!opened.size_unknown) file.size = version ? version->size : attributes.size;
+  if (!opened.size_unknown) file.size = version ? FileSize(version->size) : attributes.size;
   HttpReply reply = ReplyWith(request, file, DapFieldsOf(request.target));
   if (MayBeKnown(request.target) && file.size) {
     known_.Keep(request.target.names, std::move(file), opened.looked_at);
