@@ -477,7 +477,7 @@ struct Handlers {
               NDLFS_TRY(const auto inode, Find(fs, nodeid));
               NDLFS_TRY(const auto attributes, AsNode(inode).Stat());
               found = std::optional<uint64_t>();
-              if (begin < attributes.size) found = is_data ? begin : attributes.size;
+              if (begin < *attributes.size) found = is_data ? begin : *attributes.size;
             }
             if (!found) return model::Propagate(std::move(found).error());
             if (!*found) return AnswerRefusal(request, ENXIO);

@@ -73,9 +73,10 @@ std::string Breadcrumbs(const std::vector<std::string>& path) {
 
 }  // namespace
 
-ListingEntry EntryOf(std::string name, const Attributes& attributes) {
+ListingEntry EntryOf(std::string name, const TreeNode& node, const Attributes& attributes) {
   ListingEntry entry{.name = std::move(name)};
   SetAttributes(entry, attributes);
+  if (node.IsVolatile()) entry.size = {};
   return entry;
 }
 
@@ -90,7 +91,7 @@ Result<std::optional<ListingEntry>> EntryMaker::Make(const DirectoryEntry& found
   if (S_ISREG(found.type)) {
     if (const auto listed = directory_->FindListed(found.name)) {
       SetAttributes(entry, listed->attributes);
-      entry.version = {listed->version.contents, listed->attributes.size};
+      entry.version = {listed->version.contents, *listed->attributes.size};
       return entry;
     }
   }
@@ -105,11 +106,15 @@ Result<std::optional<ListingEntry>> EntryMaker::LookUp(ListingEntry entry,
   }
   if (!node) return is_known ? std::optional(std::move(entry)) : std::nullopt;
   entry.is_link = node->is_by_link;
-  if (node->node->StatCost() != TreeNode::Cost::kNothing) return entry;  // a file
+  // A file. Clients take 0 where a list that has sizes leaves one out.
+  const auto most =
+      sizes_ == ListedSizes::kAll ? TreeNode::Cost::kRead : TreeNode::Cost::kNothing;
+  if (node->node->StatCost() > most) return entry;
   const auto attributes = node->node->StatWhenFound();
   if (!attributes) return is_known ? std::optional(std::move(entry)) : std::nullopt;
   if (!IsDirectory(*attributes) && !S_ISREG(attributes->mode)) return std::nullopt;
-  SetAttributes(entry, *attributes);
+  entry = EntryOf(std::move(entry.name), *node->node, *attributes);
+  entry.is_link = node->is_by_link;
   if (!entry.is_directory) entry.version = node->node->Version();
   const bool leads_round = entry.is_link && entry.is_directory && sizes_ == ListedSizes::kAll;
   return leads_round ? std::nullopt : std::optional(std::move(entry));

@@ -20,16 +20,18 @@ struct ListingEntry {
   std::string name;
   bool is_directory = false;
   // nullopt if they take more than a listing should.
-  std::optional<uint64_t> size = {};  // of files only
+  FileSize size = {};  // of files only
   std::optional<int64_t> mtime_seconds = {};
   std::optional<FileVersion> version = {};  // of files only, where it costs nothing to know
   bool has_picture = false;                 // the directory has a thumbnail.png
   bool is_link = false;                     // a link to what the other members tell
 };
-// The same for a file or directory that was found by its path.
-ListingEntry EntryOf(std::string name, const Attributes& attributes);
+// The same for `node`, which has `attributes`. Files that are made anew for each reader have no
+// size.
+ListingEntry EntryOf(std::string name, const TreeNode& node, const Attributes& attributes);
 
-// Whether a listing tells the sizes of all files, or only those that it finds at little cost.
+// Whether a listing tells the sizes of all files but those that take a scan, or only those that
+// it finds at little cost.
 enum class ListedSizes { kCheap, kAll };
 
 // Tells what is shown of the entries of one directory. Links are shown as what they lead to.

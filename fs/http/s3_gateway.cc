@@ -216,7 +216,7 @@ void WriteKey(const ListRequest& request, const ListedKey& one, std::string& out
   }
   fmt::format_to(std::back_inserter(out),
                  "<Contents><Key>{}</Key><LastModified>{}</LastModified><Size>{}</Size>", key,
-                 IsoTime(one.entry.mtime_seconds.value_or(0)), one.entry.size.value_or(0));
+                 IsoTime(one.entry.mtime_seconds.value_or(0)), *one.entry.size);
   // Clients compare the tags of lists with those of objects.
   if (one.entry.version) out += "<ETag>" + HtmlText(EtagOf(*one.entry.version)) + "</ETag>";
   out += "<StorageClass>STANDARD</StorageClass></Contents>\n";

@@ -552,10 +552,10 @@ Result<HttpReply> Site::AnswerPropfind(const HttpRequest& request, const TreeNod
                                          {.sizes = ListedSizes::kAll}));
   }
   HttpReply reply{.status = kMultistatus};
-  NDLFS_RETURN_IF_ERROR(SetText(
-      reply,
-      WriteMultistatus(request.base, request.target.names, EntryOf("", attributes), entries),
-      entries ? entries->kept() : KeptObjects()));
+  NDLFS_RETURN_IF_ERROR(SetText(reply,
+                                WriteMultistatus(request.base, request.target.names,
+                                                 EntryOf("", *node, attributes), entries),
+                                entries ? entries->kept() : KeptObjects()));
   reply.fields.emplace_back("Content-Type", "application/xml; charset=utf-8");
   return reply;
 }
@@ -571,7 +571,7 @@ Result<HttpReply> Site::AnswerFile(const HttpRequest& request, TreeNode& node) c
       .size = {},
       .is_page = request.target.names.back() == model::kPageFileName && !IsPlainFile(node)};
   if (version) file.validators.etag = EtagOf(*version);
-  if (!opened.size_unknown) file.size = version ? version->size : attributes.size;
+  if (!opened.size_unknown) file.size = version ? FileSize(version->size) : attributes.size;
   HttpReply reply =
       ReplyWith(request, file, DapFieldsOf(request.target), caching_, options_.trusts_pages);
   if (MayBeKnown(request.target) && file.size) {

@@ -61,7 +61,7 @@ class ControlNode final : public TreeNode {
     if (file_.grows) attributes.size = file_.text().size();
     return attributes;
   }
-  bool IsVolatile() const override { return file_.grows; }
+  bool IsVolatile() const override { return true; }
   model::Result<OpenedFile> Open() override {
     // --uid may show it as the file of another user.
     const auto& caller = backends::CallerScope::Current();

@@ -152,7 +152,7 @@ class PlainFile final : public TreeNode {
   // Looks for holes in files of some size, for which they matter.
   Attributes WithAllocated(Attributes attributes) const {
     constexpr uint64_t kWorthALook = uint64_t{64} << 10;
-    if (!context_.local || attributes.size < kWorthALook) return attributes;
+    if (!context_.local || *attributes.size < kWorthALook) return attributes;
     const auto fd = context_.local->OpenFound(path_, O_PATH | O_NOFOLLOW);
     struct ::stat status;
     if (!fd || ::fstat(fd->get(), &status) != 0) return attributes;
@@ -396,7 +396,6 @@ class WholeFileDirectory final : public DirectoryNode {
       : context_(context), path_(std::move(path)), attributes_(AttributesOf(status)) {
     const mode_t readable = attributes_.mode & 0444;
     attributes_.mode = S_IFDIR | readable | (readable >> 2);
-    attributes_.size = 0;
   }
 
   model::Result<Attributes> Stat() const override { return attributes_; }
@@ -454,7 +453,7 @@ model::Result<TreeNodePtr> MakeLink(MountContext& context, const std::string& pa
 Attributes AttributesOf(const FileStatus& status) {
   const mode_t allowed = status.is_directory() ? 0555 : 0444;
   return {.mode = TypeOf(status.kind) | (status.mode & allowed),
-          .size = status.is_directory() ? 0 : status.size,
+          .size = status.is_directory() ? FileSize() : FileSize(status.size),
           .uid = status.uid,
           .gid = status.gid,
           .rdev = status.device_number,

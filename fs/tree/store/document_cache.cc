@@ -107,7 +107,7 @@ model::Result<DocumentPtr> Write(const DocumentWriter& writer,
       refusals.Add(entity.error());
       return nullptr;
     }
-    notes.Note(ObjectSet::Kind::kData, array, (*entity)->generation());
+    notes.NoteData(**entity);
     return (*entity)->reader();
   };
   auto document = std::make_shared<Document>();

@@ -459,6 +459,49 @@ TEST(MultistatusTest, NamesAreEncodedBelowTheBase) {
   EXPECT_THAT(text, HasSubstr("<D:displayname>&lt;x&gt;</D:displayname>"));
 }
 
+// A file whose size only decoding tells, or that is made anew for each reader.
+class UnsizedFile final : public TreeNode {
+ public:
+  explicit UnsizedFile(Cost cost, bool is_volatile = false)
+      : cost_(cost), is_volatile_(is_volatile) {}
+
+  Relation Compare(const TreeNode&) const override { return Relation::kSame; }
+  model::Result<Attributes> Stat() const override {
+    Attributes attributes = kOfFile;
+    attributes.size = is_volatile_ ? 0 : 12345;
+    return attributes;
+  }
+  Cost StatCost() const override { return cost_; }
+  bool IsVolatile() const override { return is_volatile_; }
+
+ private:
+  const Cost cost_;
+  const bool is_volatile_;
+};
+
+// JSON leaves a size out rather than decode; clients of WebDAV and S3 would take 0 for it.
+TEST(ListedSizesTest, NoListTellsASizeThatIsNotTheFiles) {
+  using Cost = TreeNode::Cost;
+  const auto tree = std::make_shared<Folder>(std::map<std::string, TreeNodePtr>{
+      {"control", std::make_shared<UnsizedFile>(Cost::kNothing, true)},
+      {"scan", std::make_shared<UnsizedFile>(Cost::kScan)},
+      {"text", std::make_shared<UnsizedFile>(Cost::kRead)}});
+  const Site site(tree, {.s3 = {.bucket = "tree"}}, {});
+  const auto json = AnswerOf(site, Get("/?format=json")).text;
+  EXPECT_THAT(json, HasSubstr("\"text\""));
+  EXPECT_THAT(json, Not(HasSubstr("\"size\"")));
+  auto request = Get("/", Method::kPropfind);
+  request.depth = "1";
+  const auto dav = AnswerOf(site, request).text;
+  EXPECT_THAT(dav, HasSubstr("/text</D:href>"));
+  EXPECT_THAT(dav, HasSubstr("<D:getcontentlength>12345</D:getcontentlength>"));
+  EXPECT_EQ(dav.find("getcontentlength>"), dav.rfind("<D:getcontentlength>") + 3) << dav;
+  const auto list = AnswerOf(site, Get("/tree/?list-type=2")).text;
+  EXPECT_THAT(list, HasSubstr("<Key>text</Key>"));
+  EXPECT_THAT(list, HasSubstr("<Size>12345</Size>"));
+  EXPECT_THAT(list, Not(HasSubstr("<Size>0</Size>")));
+}
+
 // A file that counts how often it is opened, and that one may rely on for a while.
 class CountedFile final : public TreeNode {
  public:
