@@ -324,9 +324,12 @@ class GroupPlanner {
       array.dims.push_back({dim.name + suffix, dim.size});
     }
     array.grid_dims = grid.dims.size();
+    // Latitudes and longitudes come first: CDO takes the first five names.
+    const std::string others = std::exchange(array.coordinates, {});
     for (const GridCoordinate& coordinate : grid.coordinates) {
       Mention(coordinate.name + suffix, array);
     }
+    if (!others.empty()) Mention(others, array);
     if (!grid.mapping.empty()) array.mapping = "projection" + suffix;
   }
 

@@ -10,10 +10,12 @@
 #include <map>
 #include <utility>
 
+#include "backends/format/packing.h"
 #include "fs/cli/store/guarded.h"
 #include "fs/cli/store/read_limits.h"
 #include "fs/compare/canonical_value.h"
 #include "fs/compare/short_text.h"
+#include "model/attributes.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
 
@@ -58,6 +60,18 @@ std::string PlaceOf(uint64_t at, const std::vector<uint64_t>& shape) {
 
 std::string TextOf(const model::Attribute& attribute) {
   return ShortText(model::WriteFlow(attribute.value, attribute.type));
+}
+
+// The attributes as they are compared: with the fill value of the storage, if elements with it
+// are missing.
+std::vector<model::Attribute> ComparedAttributes(const backends::Node& node) {
+  if (node.is_group()) return node.attributes();
+  auto attributes = backends::AttributesOfMissing(node);
+  const auto fill = node.fill_is_missing ? backends::FillValueOf(node) : std::nullopt;
+  if (fill && model::FindAttribute(attributes, "_FillValue") == nullptr) {
+    attributes.push_back({"_FillValue", node.array().type, {}, *fill, {}});
+  }
+  return attributes;
 }
 
 // Two lists of names, merged in order: calls `visit` with each name and whether each has it.
@@ -196,10 +210,10 @@ void Differ::Compare(const Pair& given, int depth) {
 
 void Differ::CompareAttributes(const Pair& pair, const ObjectPtr& object) {
   std::map<std::string_view, std::pair<const model::Attribute*, const model::Attribute*>> all;
-  for (const auto& attribute : pair.node_a->attributes())
-    all[attribute.name].first = &attribute;
-  for (const auto& attribute : pair.node_b->attributes())
-    all[attribute.name].second = &attribute;
+  const auto attributes_a = ComparedAttributes(*pair.node_a);
+  const auto attributes_b = ComparedAttributes(*pair.node_b);
+  for (const auto& attribute : attributes_a) all[attribute.name].first = &attribute;
+  for (const auto& attribute : attributes_b) all[attribute.name].second = &attribute;
   for (const auto& [name, both] : all) {
     const auto& [of_a, of_b] = both;
     if (of_a && of_b && CanonicalValue(*of_a) == CanonicalValue(*of_b)) continue;

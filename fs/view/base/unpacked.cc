@@ -249,16 +249,6 @@ class FlagText final : public Converter {
   const std::map<model::WideInt, std::string> names_;
 };
 
-std::vector<std::string> Words(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    if (end > 0) words.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
-}
-
 std::optional<ArrayInput> NameFlags(const ArrayInput& input, Number number) {
   auto names = FlagNames(input.node->attributes());
   if (names.empty() || IsFloat(number) || IsComplex(number)) return std::nullopt;
@@ -300,6 +290,28 @@ std::optional<ArrayInput> TextOfDates(const ArrayInput& input) {
   return UnpackTimes(dates, Number::kInt64, packing, *scale, UnpackedForm::kText);
 }
 
+// Bounds of times count as their coordinates do, which alone have units (CF 7.1).
+ArrayInput WithUnitsOfTimes(const ArrayInput& input) {
+  const bool may_be_bounds = input.shape.size() == 2 && input.shape[1] == 2;
+  if (!may_be_bounds || !TextOf(input.node->attributes(), "units").empty()) return input;
+  const auto coordinates = FindCoordinate(input, 0);
+  if (!coordinates || !*coordinates) return input;
+  const Attributes& attributes = (*coordinates)->node->attributes();
+  const std::string& name = input.node->array().name;
+  if (TextOf(attributes, "bounds") != name && TextOf(attributes, "climatology") != name) {
+    return input;
+  }
+  auto node = std::make_shared<backends::Node>(*input.node);
+  for (const std::string_view word : {"units", "calendar"}) {
+    const auto* found = model::FindAttribute(attributes, word);
+    if (found == nullptr) continue;
+    std::visit([&](auto& entity) { entity.attributes.push_back(*found); }, node->entity);
+  }
+  ArrayInput bounds = input;
+  bounds.node = std::move(node);
+  return bounds;
+}
+
 }  // namespace
 
 std::map<model::WideInt, std::string> FlagNames(
@@ -309,7 +321,7 @@ std::map<model::WideInt, std::string> FlagNames(
   std::vector<model::Value> values;
   if (FindAttribute(attributes, "flag_masks") != nullptr) return names;
   if (!backends::TakeNumbers(attributes, "flag_values", values)) return names;
-  const std::vector<std::string> words = Words(TextOf(attributes, "flag_meanings"));
+  const std::vector<std::string> words = WordsOf(TextOf(attributes, "flag_meanings"));
   if (words.size() != values.size() || words.size() > kMostFlags) return names;
   for (size_t i = 0; i < words.size(); ++i) {
     const auto* number = values[i].integer();
@@ -329,14 +341,13 @@ ArrayInput AsCfNumbers(ArrayInput input) {
     }
     return input;
   }
-  if (const auto packing = backends::ReadPacking(*input.node)) {
-    input.dtype = TypeAsRead(*packing, input.dtype);
-  }
+  input.dtype = backends::TypeAsRead(*input.node, input.dtype);
   return input;
 }
 
-std::optional<ArrayInput> MakeUnpacked(const ArrayInput& input, UnpackedForm form) {
-  if (!HasNumbers(input.dtype) || !input.elements) return std::nullopt;
+std::optional<ArrayInput> MakeUnpacked(const ArrayInput& given, UnpackedForm form) {
+  if (!HasNumbers(given.dtype) || !given.elements) return std::nullopt;
+  const ArrayInput input = WithUnitsOfTimes(given);
   if (input.dtype.kind() == Datatype::Kind::kInteger && input.dtype.time()) {
     return form == UnpackedForm::kText ? TextOfDates(input) : AsTheyAre(input);
   }

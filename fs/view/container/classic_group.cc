@@ -413,7 +413,7 @@ Attributes AttributesOf(const GroupArray& from, const std::optional<model::Value
   AttributeList list(attributes);
   const Datatype item = ItemTypeOf(from.input->dtype);
   bool has_fill = false;
-  for (const model::Attribute& attribute : from.node->array().attributes) {
+  for (const model::Attribute& attribute : backends::AttributesOfMissing(*from.node)) {
     if (attribute.name != kFillValue) {
       list.AddOf(type, attribute, backends::IsLimitOfUnpacked(*from.node, attribute));
     } else if (fill) {

@@ -14,6 +14,9 @@
 #include "backends/store/cancellation.h"
 #include "backends/store/parallel.h"
 #include "cache/chunk_loader.h"
+#include "fs/view/base/array_part.h"
+#include "fs/view/base/attributes.h"
+#include "model/path_name.h"
 
 namespace ndlfs::fs {
 
@@ -36,6 +39,22 @@ Result<void> CheckFits(uint64_t bytes) {
   return model::IoError(ENOMEM, fmt::format("the group has so many arrays or attributes that "
                                             "--cache-size would have to be {} MiB larger",
                                             ((bytes - most) >> 20) + 1));
+}
+
+// The arrays that attributes name, as the attributes call them. The keys of "area: cell_area"
+// are no names, but those of "crs: x y" are.
+std::set<std::string> NamesInAttributes(const std::vector<model::Attribute>& attributes) {
+  std::set<std::string> names;
+  for (const std::string_view attribute :
+       {"coordinates", "grid_mapping", "bounds", "climatology", "ancillary_variables",
+        "cell_measures", "formula_terms"}) {
+    for (std::string& word : WordsOf(model::TextOf(attributes, attribute))) {
+      const bool is_key = word.ends_with(':');
+      if (is_key) word.pop_back();
+      if (!is_key || attribute == "grid_mapping") names.insert(std::move(word));
+    }
+  }
+  return names;
 }
 
 Result<void> LoadRun(const GroupInput& group, std::span<const std::string> names,
@@ -83,6 +102,45 @@ Result<void> LoadEach(
     before = std::move(loaded);
   }
   return take_those_before(names.size());
+}
+
+bool OuterArrays::IsOutside(const std::string& path) const {
+  if (path.empty()) return false;
+  return holds_subgroups_ ? !model::IsBelow(path, group_.path())
+                          : model::ParentPath(path) != group_.path();
+}
+
+Result<void> OuterArrays::AddOf(const ArrayInput& array) {
+  constexpr size_t kMostOuter = 1000;
+  NDLFS_RETURN_IF_ERROR(AddOne(array));
+  for (; done_ < list_.size() && list_.size() < kMostOuter; ++done_) {
+    const ArrayInput outer = list_[done_].array;
+    NDLFS_RETURN_IF_ERROR(AddOne(outer));
+  }
+  return {};
+}
+
+Result<void> OuterArrays::AddOne(const ArrayInput& array) {
+  const model::Shape& shape = array.node->array().shape;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const std::string& path = shape[d].dimcoord;
+    if (!IsOutside(path) || !known_.insert(path).second) continue;
+    auto found = FindCoordinate(array, d);
+    if (!found && found.error().is_transient()) return model::Propagate(found.error());
+    if (found && *found) list_.push_back({path, DimensionName(array, d), **std::move(found)});
+  }
+  if (array.group == nullptr || group_.Outer() == nullptr) return {};
+  for (const std::string& name : NamesInAttributes(array.node->attributes())) {
+    if (!known_.insert(array.group->path() + ' ' + name).second) continue;
+    NDLFS_TRY(auto found, FindNamed(array.group, name));
+    const bool is_needed = found && found->child.array && IsOutside(found->path);
+    // Only what has no dimensions belongs to a part as it is.
+    const bool fits = is_needed && (!array.part || found->child.array->shape.empty());
+    if (!fits || !known_.insert(found->path).second) continue;
+    list_.push_back({found->path, std::string(model::BaseName(found->path)),
+                     *std::move(found->child.array)});
+  }
+  return {};
 }
 
 }  // namespace ndlfs::fs

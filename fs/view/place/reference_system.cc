@@ -53,13 +53,6 @@ bool IsGeographicCode(int code) {
   });
 }
 
-std::string LowerCase(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 // GeoTIFF has 16 bits for a code, and keeps some of them for itself.
 ReferenceSystem SystemOfCode(std::string_view digits) {
   ReferenceSystem system;
@@ -521,17 +514,6 @@ std::vector<double> NumbersInText(const std::string& text) {
   return numbers.size() == 6 ? numbers : std::vector<double>();
 }
 
-// Loads the variable `name` in the group of the array, or the nearest around it.
-Result<std::shared_ptr<const backends::Node>> LoadNear(std::shared_ptr<const GroupInput> group,
-                                                       std::string_view name) {
-  for (; group != nullptr; group = group->Outer()) {
-    auto child = group->Load(name);
-    if (child) return std::move(child->node);
-    if (IsWorthRetrying(child.error())) return model::Propagate(std::move(child).error());
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 bool IsWorthRetrying(const model::Error& error) {
@@ -562,16 +544,16 @@ Result<ReferenceSystem> FindReferenceSystem(const ArrayInput& array) {
   const Attributes& own = array.node->attributes();
   std::string name = TextOf(own, "grid_mapping");
   name = name.substr(0, name.find_first_of(": "));
-  if (!name.empty() && name.find('/') == std::string::npos) {
-    NDLFS_TRY(const auto node, LoadNear(array.group, name));
-    if (node != nullptr && !node->is_group()) return ReadReferenceSystem(node->attributes());
+  NDLFS_TRY(const auto mapping, FindNamed(array.group, name));
+  if (mapping && !mapping->child.node->is_group()) {
+    return ReadReferenceSystem(mapping->child.node->attributes());
   }
   ReferenceSystem system = ReadReferenceSystem(own);
   if (system.kind != SystemKind::kUnknown) return system;
   for (const std::string_view usual : {"spatial_ref", "crs"}) {
-    NDLFS_TRY(const auto node, LoadNear(array.group, usual));
-    if (node == nullptr || node->is_group()) continue;
-    system = ReadReferenceSystem(node->attributes());
+    NDLFS_TRY(const auto found, FindNamed(array.group, usual));
+    if (!found || found->child.node->is_group()) continue;
+    system = ReadReferenceSystem(found->child.node->attributes());
     if (system.kind != SystemKind::kUnknown) return system;
   }
   for (auto group = array.group; group != nullptr; group = group->Outer()) {
