@@ -169,7 +169,8 @@ class Fields {
       : request_(request), keeps_all_(keeps_all), end_(version.data() + version.size()) {}
 
   void Take(std::string_view name, std::string_view value) {
-    has_gap_ = has_gap_ || name.data() != end_ + 2 || value.data() == nullptr;
+    has_gap_ = has_gap_ || (ParsesInPlace() && name.data() != end_ + 2) ||
+               value.data() == nullptr || value.find('\r') != value.npos;
     end_ = value.data() + value.size();
     // A proxy may take "Range " for another field than "Range".
     has_odd_name_ = has_odd_name_ || !IsFieldName(name);
@@ -190,8 +191,10 @@ class Fields {
   // Why the request is no sound one; empty otherwise. A request that says twice how long it is
   // may be two requests for the server in front of this one.
   std::string_view Flaw() const {
-    if (ParsesInPlace() && (has_gap_ || std::string_view(end_, 4).find_first_not_of('\0') !=
-                                            std::string_view::npos)) {
+    const auto has_more = [&] {  // behind the last field and the empty line
+      return std::string_view(end_, 4).find_first_not_of('\0') != std::string_view::npos;
+    };
+    if (has_gap_ || (ParsesInPlace() && has_more())) {
       return "a NUL, a line end that is not CR LF, or a field on several lines";
     }
     if (has_odd_name_) return "a field whose name is none";

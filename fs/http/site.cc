@@ -36,7 +36,7 @@ constexpr unsigned kNotModified = 304;
 constexpr unsigned kBadRequest = 400;
 constexpr unsigned kFirstError = kBadRequest;
 constexpr unsigned kUnauthorized = 401;
-constexpr unsigned kForbidden = 403;
+constexpr unsigned kForbiddenStatus = 403;
 constexpr unsigned kAbsent = 404;
 constexpr unsigned kMethodNotAllowed = 405;
 constexpr unsigned kPreconditionFailed = 412;
@@ -216,7 +216,7 @@ std::optional<HttpReply> Site::Refuse(const HttpRequest& request) const {
                           request.method == Method::kOptions;
   if (!only_reads && request.origin && !AllowedOrigin(request) &&
       !IsOriginOf(*request.origin, host.value_or(""))) {
-    return ErrorReply(kForbidden, "a request of a page of another site");
+    return ErrorReply(kForbiddenStatus, "a request of a page of another site");
   }
   if (request.method == Method::kOther) {
     HttpReply reply = ErrorReply(kMethodNotAllowed, "the files are only for reading");
@@ -540,7 +540,7 @@ Result<HttpReply> Site::AnswerPropfind(const HttpRequest& request, const TreeNod
                                        const Attributes& attributes) const {
   const DavDepth depth = ParseDepth(request.depth);
   if (depth == DavDepth::kInfinity) {
-    HttpReply reply = ErrorReply(kForbidden,
+    HttpReply reply = ErrorReply(kForbiddenStatus,
                                  "<?xml version=\"1.0\"?>\n<D:error "
                                  "xmlns:D=\"DAV:\"><D:propfind-finite-depth/></D:error>");
     reply.fields[0].second = "application/xml; charset=utf-8";
