@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "backends/format/packing.h"
 #include "model/attributes.h"
 
 namespace ndlfs::fs::zarr {
@@ -35,10 +37,15 @@ void MarkBare(const Value& value, Json& json) {
   if (!IsFinite(value)) json = std::string(kBare) + json.get<std::string>();
 }
 
-// A list of one text, which netCDF-4 has where other formats have a text.
-const Value& OnlyText(const Value& value) {
-  const Value* item = value.list() ? model::OnlyItem(value) : nullptr;
-  return item != nullptr && item->text() != nullptr ? *item : value;
+// The item of a list of one text, or of one number of those that tell how numbers are packed:
+// netCDF has lists where other formats have none.
+const Value& WithoutList(const model::Attribute& attribute) {
+  const Value* item =
+      attribute.value.list() ? model::OnlyItem(attribute.value) : &attribute.value;
+  const auto& packing = backends::PackingAttributes();
+  const bool is_one = item != nullptr && (item->text() != nullptr ||
+                                          std::ranges::count(packing, attribute.name) != 0);
+  return is_one ? *item : attribute.value;
 }
 
 }  // namespace
@@ -73,7 +80,7 @@ Json AttributesToJson(const std::vector<model::Attribute>& attributes, bool has_
       if (auto parsed = backends::ParseJson(*text)) object[attribute.name] = *std::move(parsed);
       continue;
     }
-    const Value& value = OnlyText(attribute.value);
+    const Value& value = WithoutList(attribute);
     if (auto json = ValueToJson(attribute.type, value)) {
       if (has_bare_nan) MarkBare(value, *json);
       object[attribute.name] = *std::move(json);

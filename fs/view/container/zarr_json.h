@@ -20,9 +20,10 @@ namespace ndlfs::fs::zarr {
 // for values that JSON has no words for. NaN and infinity are text, as the fill values of Zarr.
 std::optional<backends::Json> ValueToJson(const model::Datatype& type,
                                           const model::Value& value);
-// A list of one text is that text. Attributes that JSON has no words for are named in the list
-// `ndlfs_left_out`. With `has_bare_nan`, DocumentText() writes NaN and infinity as bare words,
-// as zarr-python and xarray do in .zattrs. Readers of zarr.json refuse all of it then.
+// A list of one text is that text, and so is one number of packing. Attributes that JSON has no
+// words for are named in the list `ndlfs_left_out`. With `has_bare_nan`, DocumentText() writes
+// NaN and infinity as bare words, as zarr-python and xarray do in .zattrs. Readers of zarr.json
+// refuse all of it then.
 backends::Json AttributesToJson(const std::vector<model::Attribute>& attributes,
                                 bool has_bare_nan);
 // A float by its bytes, little-endian, as the fill value of Zarr v3: a NaN other than the usual

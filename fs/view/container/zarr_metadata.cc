@@ -189,12 +189,14 @@ std::optional<Bytes> MissingBytes(const ArrayInput& input, const Datatype& type)
 }
 
 // The names of all dimensions; nullopt if one has none. xarray refuses a group that has such an
-// array: `in_group`, they have names as in data.nc.
-std::optional<Json> NamesV2(const ArrayInput& input, const ElementForm& form, bool in_group) {
+// array. So they have names as in data.nc, if `makes_names`: not where chunks may be absent,
+// because xarray takes their fill value for missing.
+std::optional<Json> NamesV2(const ArrayInput& input, const ElementForm& form,
+                            bool makes_names) {
   Json names = Json::array();
   for (size_t d = 0; d < input.shape.size() + form.inner.size(); ++d) {
     std::string name = d < input.shape.size() ? DimensionName(input, d) : std::string();
-    if (name.empty() && !in_group) return std::nullopt;
+    if (name.empty() && !makes_names) return std::nullopt;
     if (name.empty()) name = fmt::format("{}_dim{}", input.node->array().name, d);
     names.push_back(std::move(name));
   }
@@ -279,7 +281,7 @@ void DescribeV2(const ArrayInput& input, const ElementForm& form,
                 const std::optional<Bytes>& absent, StoredArray& array) {
   Json attributes = AttributesToJson(backends::AttributesOfMissing(*input.node), true);
   AddFlagsOf(input.dtype, attributes);
-  const auto names = NamesV2(input, form, !array.name.empty());
+  const auto names = NamesV2(input, form, !array.name.empty() && !array.source.may_be_absent);
   ChosenFill fill;
   if (!form.type.is_fixed_size() || !names) {
     fill = FillOfDocument(absent, form, Version::kV2);
