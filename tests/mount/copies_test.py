@@ -60,6 +60,7 @@ class CopiesTest(harness.SourceTestCase):
         super().setUp()
         for name, write, _ in STORES:
             write(self.path(name))
+        self.other = self.mount(self.source)
 
     def copy(self, program, source):
         target = os.path.join(self.scratch, "copy")
@@ -67,13 +68,16 @@ class CopiesTest(harness.SourceTestCase):
             self.run_ok(*command)
         return target
 
-    def compare(self, program, source):
-        """Returns how many files were compared."""
+    def compare(self, program, mounted, *parts):
+        """Copies a folder, and returns how many files were compared with those of a mount that has listed nothing: the
+        kernel believes sizes for a while that a listing has told."""
+        source, other = mounted.join(*parts), self.other.join(*parts)
         target = self.copy(program, source)
-        copied = list(files_below(target))
+        # Pages name the mount point.
+        copied = [name for name in files_below(target) if os.path.basename(name) != "index.html"]
         for name in copied:
             with self.subTest(program=program, source=source, file=name):
-                self.assertEqual(harness.read(target, name), harness.read(source, name))
+                self.assertEqual(harness.read(target, name), harness.read(other, name))
         shutil.rmtree(target)
         return len(copied)
 
@@ -81,7 +85,7 @@ class CopiesTest(harness.SourceTestCase):
         """The programs take turns: there are thousands of files."""
         with harness.Mount(self.source, "--views", "all") as mounted:
             for program, (name, _, _) in zip(itertools.cycle(PROGRAMS), STORES):
-                self.assertGreater(self.compare(program, mounted.join(name)), 4)
+                self.assertGreater(self.compare(program, mounted, name), 4)
 
     def test_folders_that_are_found_by_their_names(self):
         for program in PROGRAMS:
@@ -89,14 +93,15 @@ class CopiesTest(harness.SourceTestCase):
             with self.subTest(program=program), harness.Mount(self.source) as mounted:
                 for name, _, array in STORES:
                     for tree in TREES:
-                        folder = mounted.join(name, array, tree)
-                        compared += self.compare(program, folder) if os.path.isdir(folder) else 0
+                        if os.path.isdir(mounted.join(name, array, tree)):
+                            compared += self.compare(program, mounted, name, array, tree)
             self.assertGreater(compared, 4 * len(STORES))
 
     def test_stores_that_stand_as_folders_of_another_format(self):
+        self.other = self.mount(self.source, "--as", "zarr2")
         for program in PROGRAMS:
             with self.subTest(program=program), harness.Mount(self.source, "--as", "zarr2") as mounted:
-                self.assertGreater(self.compare(program, mounted.join("texts.nc.zarr2")), 2)
+                self.assertGreater(self.compare(program, mounted, "texts.nc.zarr2"), 2)
 
 
 if __name__ == "__main__":
