@@ -62,14 +62,18 @@ std::string TextOf(const model::Attribute& attribute) {
   return ShortText(model::WriteFlow(attribute.value, attribute.type));
 }
 
-// The attributes as they are compared: with the fill value of the storage, if elements with it
-// are missing.
-std::vector<model::Attribute> ComparedAttributes(const backends::Node& node) {
-  if (node.is_group()) return node.attributes();
+// The attributes as they are compared with those of `other`: with the fill value of the storage
+// if elements with it are missing, and `other` can say which are. Zarr v2 has 0 unasked.
+std::vector<model::Attribute> ComparedAttributes(const backends::Node& node,
+                                                 const backends::Node& other) {
+  if (node.is_group() || other.is_group()) return node.attributes();
+  constexpr std::string_view kFill = "_FillValue";
   auto attributes = backends::AttributesOfMissing(node);
-  const auto fill = node.fill_is_missing ? backends::FillValueOf(node) : std::nullopt;
-  if (fill && model::FindAttribute(attributes, "_FillValue") == nullptr) {
-    attributes.push_back({"_FillValue", node.array().type, {}, *fill, {}});
+  const bool counts =
+      other.fill_is_missing || model::FindAttribute(other.attributes(), kFill) != nullptr;
+  const auto fill = counts && node.fill_is_missing ? backends::FillValueOf(node) : std::nullopt;
+  if (fill && model::FindAttribute(attributes, kFill) == nullptr) {
+    attributes.push_back({std::string(kFill), node.array().type, {}, *fill, {}});
   }
   return attributes;
 }
@@ -210,8 +214,8 @@ void Differ::Compare(const Pair& given, int depth) {
 
 void Differ::CompareAttributes(const Pair& pair, const ObjectPtr& object) {
   std::map<std::string_view, std::pair<const model::Attribute*, const model::Attribute*>> all;
-  const auto attributes_a = ComparedAttributes(*pair.node_a);
-  const auto attributes_b = ComparedAttributes(*pair.node_b);
+  const auto attributes_a = ComparedAttributes(*pair.node_a, *pair.node_b);
+  const auto attributes_b = ComparedAttributes(*pair.node_b, *pair.node_a);
   for (const auto& attribute : attributes_a) all[attribute.name].first = &attribute;
   for (const auto& attribute : attributes_b) all[attribute.name].second = &attribute;
   for (const auto& [name, both] : all) {

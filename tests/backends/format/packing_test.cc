@@ -156,7 +156,7 @@ TEST_F(PackingTest, LimitsOfFloatsAreUnpackedOnlyIfTheyAreWider) {
 
 TEST_F(PackingTest, UnsignedSaysHowIntegersAreRead) {
   const Datatype byte = Datatype::Integer(1, true);
-  EXPECT_TRUE(TypeAsRead({}, byte).is_signed());
+  EXPECT_TRUE(TypeAsRead(Packing(), byte).is_signed());
   Add("_Unsigned", Datatype::String(), Value("true"));
   EXPECT_FALSE(TypeAsRead(*ReadPacking(node_), byte).is_signed());
   array().attributes[0].value = Value("false");
