@@ -102,6 +102,23 @@ bool TakeLimit(const Attributes& attributes, std::string_view name, size_t count
   return true;
 }
 
+// The number in `type`, with the sign of which elements of the other sign are read: -1 becomes
+// 255, or 255 becomes -1.
+void ReadAs(const model::Datatype& type, model::Value& value) {
+  if (type.kind() != model::Datatype::Kind::kInteger) return;
+  const double* real = value.real();
+  const bool is_whole = real != nullptr && std::abs(*real) < 1e19 && *real == std::floor(*real);
+  if (is_whole) value = model::Value(static_cast<model::WideInt>(*real));
+  const auto* number = value.integer();
+  if (number == nullptr) return;
+  const model::WideInt all = model::WideInt{1} << (8 * type.size());
+  if (!type.is_signed() && *number < 0 && *number >= -all / 2) {
+    value = model::Value(*number + all);
+  } else if (type.is_signed() && *number >= all / 2 && *number < all) {
+    value = model::Value(*number - all);
+  }
+}
+
 // Needs the factors.
 bool TakeLimits(const Attributes& attributes, const model::Datatype& stored, Packing& packing) {
   Limit low;
@@ -118,7 +135,9 @@ bool TakeLimits(const Attributes& attributes, const model::Datatype& stored, Pac
     const Limit& limit = is_low ? low : high;
     if (!limit.value) continue;
     if (!limit.is_unpacked) {
-      (is_low ? packing.low : packing.high) = limit.value;
+      auto& end = is_low ? packing.low : packing.high;
+      end = limit.value;
+      if (packing.is_signed || packing.is_unsigned) ReadAs(TypeAsRead(packing, stored), *end);
     } else if (packing.factor() != 0) {
       (is_low != descends ? packing.low : packing.high) =
           Packed(*limit.value, packing, is_integer);
@@ -210,23 +229,6 @@ bool HasNumbers(const model::Datatype& type) {
          type.kind() == model::Datatype::Kind::kFloat;
 }
 
-// The number in `type`, with the sign of which elements of the other sign are read: -1 becomes
-// 255, or 255 becomes -1.
-void ReadAs(const model::Datatype& type, model::Value& value) {
-  if (type.kind() != model::Datatype::Kind::kInteger) return;
-  const double* real = value.real();
-  const bool is_whole = real != nullptr && std::abs(*real) < 1e19 && *real == std::floor(*real);
-  if (is_whole) value = model::Value(static_cast<model::WideInt>(*real));
-  const auto* number = value.integer();
-  if (number == nullptr) return;
-  const model::WideInt all = model::WideInt{1} << (8 * type.size());
-  if (!type.is_signed() && *number < 0 && *number >= -all / 2) {
-    value = model::Value(*number + all);
-  } else if (type.is_signed() && *number >= all / 2 && *number < all) {
-    value = model::Value(*number - all);
-  }
-}
-
 }  // namespace
 
 std::optional<Packing> ReadPacking(const Node& array) {
@@ -252,8 +254,6 @@ std::optional<Packing> ReadPacking(const Node& array) {
   if (packing.is_signed || packing.is_unsigned) {
     const model::Datatype read = TypeAsRead(packing, stored);
     for (model::Value& value : packing.missing) ReadAs(read, value);
-    if (packing.low) ReadAs(read, *packing.low);
-    if (packing.high) ReadAs(read, *packing.high);
   }
   return packing;
 }

@@ -143,6 +143,7 @@ Result<std::shared_ptr<Elements>> Elements::Open(std::shared_ptr<const Store> st
 Result<void> Elements::ReadList() {
   constexpr uint64_t kUsual = kListHead + 200 * kEntryBytes;
   std::set<uint64_t> seen;
+  uint64_t entries_read = 0;  // blocks of the list may overlap
   for (uint64_t at = kMagicBytes; at != 0;) {
     NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
     if (!seen.insert(at).second) {
@@ -159,7 +160,8 @@ Result<void> Elements::ReadList() {
       return Corrupt("the list of elements at {} has {} entries, more than the file", at,
                      count);
     }
-    if (list_.size() + count > kMostElements || seen.size() > kMostElements / 16) {
+    entries_read += count;
+    if (entries_read > kMostElements || seen.size() > kMostElements / 16) {
       return model::Limit("the file has more than {} elements", kMostElements);
     }
     if (bytes > block.size()) {
@@ -291,6 +293,11 @@ Result<void> Elements::FindBlocks(BigReader& description, Located& located) cons
     NDLFS_TRY(const Bytes content, ReadAt(entry->offset, bytes));
     BigReader references(content.span());
     table = references.Short();
+    if (references.left() < 2) return Corrupt("{}", kMissing);  // no table is empty
+    NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
+    if (!is_finished_) {  // many elements may share the tables
+      NDLFS_RETURN_IF_ERROR(Charge(8 * references.left()));
+    }
     while (references.left() >= 2 && left > 0) {
       const uint16_t reference = references.Short();
       const Entry* block = reference == 0 ? nullptr : Find({kBlockTag, reference});

@@ -112,7 +112,10 @@ class Elements {
   model::Result<void> Charge(uint64_t bytes) const;
 
   // Frees what only descriptions need.
-  void Finish() { copies_.clear(); }
+  void Finish() {
+    copies_.clear();
+    is_finished_ = true;
+  }
   uint64_t held_bytes() const { return list_.size() * sizeof(Entry); }
 
  private:
@@ -142,6 +145,7 @@ class Elements {
   ValueInfo info_;
   std::vector<Entry> list_;   // by tag and reference
   std::vector<Copy> copies_;  // by offset
+  bool is_finished_ = false;
   mutable std::atomic<uint64_t> charged_ = 0;
 };
 

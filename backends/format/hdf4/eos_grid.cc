@@ -80,9 +80,11 @@ std::optional<Entry> TakeEntry(std::string_view& text) {
     if (sign == line.npos) continue;
     Entry entry{Trim(line.substr(0, sign)), std::string(Trim(line.substr(sign + 1)))};
     constexpr size_t kLongest = 65'536;
-    while (entry.value.starts_with('(') && entry.value.find(')') == std::string::npos &&
-           !text.empty() && entry.value.size() < kLongest) {
-      entry.value += take_line();
+    bool is_open = entry.value.starts_with('(') && entry.value.find(')') == std::string::npos;
+    while (is_open && !text.empty() && entry.value.size() < kLongest) {
+      const std::string_view next = take_line();
+      is_open = next.find(')') == next.npos;
+      entry.value += next;
     }
     return entry;
   }

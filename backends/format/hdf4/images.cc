@@ -168,6 +168,7 @@ class Images {
       // The head of the picture has an element of its own.
       NDLFS_TRY(auto head, Tolerate(vset_.elements().Locate({scheme, pixels.reference})));
       if (head && *head && (*head)->file.empty()) {
+        NDLFS_RETURN_IF_ERROR(vset_.elements().Charge((*head)->held_bytes()));
         image.pieces.insert(image.pieces.begin(), (*head)->pieces.begin(),
                             (*head)->pieces.end());
       } else {

@@ -122,6 +122,7 @@ class Variables {
       if (dimension != nullptr && IsDimension(*dimension)) {
         const auto size = sizes_.find(dimension->name);
         if (size == sizes_.end() || array.shape.size() == kMostRank) return {};
+        NDLFS_RETURN_IF_ERROR(vset_.elements().Charge(dimension->name.size()));
         array.dimensions.push_back(dimension->name);
         array.shape.push_back(size->second);
       } else if (member.tag == kVdataTag) {

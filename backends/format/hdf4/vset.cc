@@ -43,7 +43,9 @@ std::optional<Vgroup> ParseGroup(ConstByteSpan content) {
       group.attributes.push_back(reader.Short());
     }
   }
-  if (!reader.is_good()) return std::nullopt;
+  // Names are copied to all that belong to the group. libhdf4 writes 256 bytes at most.
+  constexpr size_t kMostName = 1024;
+  if (!reader.is_good() || group.name.size() > kMostName) return std::nullopt;
   return group;
 }
 
@@ -82,6 +84,7 @@ Bytes JoinFields(const Vdata& table, ConstByteSpan by_field) {
   Bytes records(by_field.size());
   uint64_t from = 0, begin = 0;
   for (const auto& field : table.fields) {
+    if (field.bytes == 0) continue;  // there may be billions of records
     for (uint64_t i = 0; i < table.records; ++i, from += field.bytes) {
       std::ranges::copy(by_field.subspan(from, field.bytes),
                         records.data() + i * table.record_bytes + begin);

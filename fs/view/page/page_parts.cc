@@ -33,7 +33,7 @@ constexpr size_t kFoldedBytes = 400;
 constexpr size_t kMostAttributeBytes = size_t{16} << 10;
 constexpr size_t kMostAttributesBytes = size_t{1} << 20;
 
-std::string DescriptionOf(const ViewName& file) {
+std::string WordsOfFile(const ViewName& file) {
   const auto path = ViewPath::Parse(file.name);
   const bool is_values = path && path->stem == ViewPath::Stem::kValues;
   ViewPath raw = ViewPath::Whole("raw");
@@ -202,7 +202,7 @@ std::string ShapeHtml(const ArrayInput& array) {
   return html;
 }
 
-std::string DescriptionOf(const std::vector<model::Attribute>& attributes) {
+std::string WordsOfFile(const std::vector<model::Attribute>& attributes) {
   std::string text;
   for (const char* name : {"long_name", "standard_name", "description", "title"}) {
     if (text.empty()) text = TextOf(attributes, name);
@@ -244,7 +244,7 @@ std::string FilesHtml(std::span<const ViewName> files) {
     for (const ViewName& file : files) {
       const bool is_page = file.name == model::kPageFileName;
       if (file.is_listed != is_listed || file.refusal || is_page) continue;
-      html += row(file.name, file.is_directory ? "/" : "", DescriptionOf(file));
+      html += row(file.name, file.is_directory ? "/" : "", WordsOfFile(file));
     }
     return html;
   };
@@ -329,7 +329,7 @@ void AddDimensions(std::span<const PageDimension> dimensions, std::string_view p
       page.Add(*std::move(range));
     }
     page.Add(fmt::format("</td><td class=\"soft\">{}</td></tr>\n",
-                         HtmlName(DescriptionOf(coordinates.node->attributes()))));
+                         HtmlName(WordsOfFile(coordinates.node->attributes()))));
   }
   page.Add("</tbody></table></div>\n");
 }
