@@ -715,10 +715,10 @@ void Filesystem::NoteForgotten(size_t count) {
 // has memory, and finds them again in microseconds.
 constexpr uint64_t kMostNameBytes = uint64_t{16} << 20;
 constexpr size_t kForgottenAtOnce = 4096;
-constexpr std::chrono::milliseconds kUntilForgotten{5};
 
 void Filesystem::NoteFound() const {
-  if (wake_forgetter_ && table_.held_bytes() > kMostNameBytes) wake_forgetter_(kUntilForgotten);
+  if (wake_forgetter_ && table_.held_bytes() > kMostNameBytes)
+    wake_forgetter_(until_forgotten_.load());
 }
 
 std::optional<RequestQueue::Clock::duration> Filesystem::ForgetNames(fuse_session* session) {
@@ -726,14 +726,18 @@ std::optional<RequestQueue::Clock::duration> Filesystem::ForgetNames(fuse_sessio
   if (held <= kMostNameBytes) return std::nullopt;
   const auto names =
       table_.NamesToForget(held - kMostNameBytes + kMostNameBytes / 8, kForgottenAtOnce);
+  size_t known = 0;
   for (const auto& [parent, name] : names) {
-    if (fuse_lowlevel_notify_inval_entry(session, parent, name.data(), name.size()) ==
-        -ENOSYS) {
-      return std::nullopt;
-    }
+    const int error =
+        fuse_lowlevel_notify_inval_entry(session, parent, name.data(), name.size());
+    if (error == -ENOSYS) return std::nullopt;
+    known += error == 0 ? 1 : 0;
   }
+  // Open files and directories stay: looking for others at once would be for nothing.
+  constexpr size_t kFew = 64;
+  until_forgotten_ = known < kFew ? kUntilMoreAreKnown : kUntilForgotten;
   if (names.empty()) return std::nullopt;
-  return kUntilForgotten;
+  return until_forgotten_.load();
 }
 
 std::optional<RequestQueue::Clock::duration> Filesystem::Tick(

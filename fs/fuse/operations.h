@@ -118,6 +118,9 @@ class Filesystem {
   // Call it after names were found.
   void NoteFound() const;
 
+  static constexpr std::chrono::milliseconds kUntilForgotten{5};
+  static constexpr std::chrono::milliseconds kUntilMoreAreKnown{1000};
+
   const FilesystemOptions options_;
   const Report report_;
   std::function<void(RequestQueue::Clock::duration)> wake_;
@@ -126,6 +129,8 @@ class Filesystem {
   std::function<void()> on_first_open_;
   std::once_flag first_open_;
   InodeTable table_;
+  // The time until the kernel is asked to forget more names.
+  std::atomic<std::chrono::milliseconds> until_forgotten_{kUntilForgotten};
   std::atomic<size_t> forgotten_{0};  // since memory was last given back
   OpenLimits open_limits_;
   int device_ = -1;

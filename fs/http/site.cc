@@ -396,6 +396,8 @@ Site::Answered Site::TryForBucket(const HttpRequest& request, Lane lane) const {
   HttpRequest inner = request;
   inner.target.names.erase(inner.target.names.begin());
   if (inner.target.names.empty()) {
+    // Sizes in lists may take reads.
+    if (lane == Lane::kLook && request.method == Method::kGet) return Lane::kRead;
     NDLFS_TRY(HttpReply reply, AnswerForBucket(options_.s3, root_, request));
     return reply;
   }
@@ -434,7 +436,11 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
   const Lane needed = LaneOf(*node, lane);
   if (lane == Lane::kLook && needed != lane) return needed;
   NDLFS_TRY(const Attributes attributes, node->StatWhenFound());
-  if (request.method == Method::kPropfind) return AnswerPropfind(request, node, attributes);
+  if (request.method == Method::kPropfind) {
+    const bool lists = IsDirectory(attributes) && ParseDepth(request.depth) == DavDepth::kOne;
+    if (lists && lane == Lane::kLook) return Lane::kRead;
+    return AnswerPropfind(request, node, attributes);
+  }
   const bool searches = IsDirectory(attributes) && request.target.Parameter("q");
   if (searches && lane == Lane::kLook) return Lane::kScan;
   if (IsDirectory(attributes)) return AnswerDirectory(request, node);

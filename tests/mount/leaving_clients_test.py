@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 import time
+import unittest
 import urllib.parse
 import xml.etree.ElementTree
 
@@ -128,6 +129,7 @@ class TimeoutTest(LeavingCase):
         harness.wait_until(self.is_idle, "the end of the work")
 
 
+@unittest.skipIf(os.environ.get("NDLFS_SANITIZED"), "sanitizers keep memory that is free")
 class SlowTest(LeavingCase):
     CLIENTS = 40
     MOST = 64 << 20  # for all clients, however many there are

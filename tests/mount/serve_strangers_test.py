@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -385,6 +386,11 @@ class ProxyTest(serve_test.ServeCase):
 
 
 class CrowdTest(serve_test.ServeCase):
+    def setUp(self):
+        super().setUp()
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, hard), hard))
+
     def test_many_connections_leave_room_for_others(self):
         """5,000 connections from 20 addresses: another client is served at once."""
         server = self.serve()

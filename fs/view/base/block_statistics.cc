@@ -941,7 +941,7 @@ Result<ArrayInput> MakeBlockBounds(const ArrayInput& bounds, Blocks blocks) {
   const uint64_t each = blocks.extents[0];
   blocks.statistic = Statistic::kFirst;
   NDLFS_TRY(ArrayInput made, MakeNumbersOf(bounds, std::move(blocks), /*are_centres=*/true));
-  made.elements = std::make_shared<const BlockBounds>(bounds, each);
+  made.elements = std::make_shared<const BlockBounds>(WithNumbers(bounds), each);
   return made;
 }
 

@@ -580,8 +580,6 @@ class Builder {
     return path;
   }
 
-  // netCDF-C follows soft links, and refuses a file with one that leads nowhere, or runs
-  // in circles over one to a group. A second dimension scale would be a second dimension.
   // Whether a group or one around it has all dimensions of an array: netCDF4-python refuses a
   // file with a variable that has others.
   bool HasDimensionsIn(uint32_t group, size_t i) const {
@@ -592,6 +590,8 @@ class Builder {
     });
   }
 
+  // netCDF-C follows soft links, and refuses a file with one that leads nowhere, or runs
+  // in circles over one to a group. A second dimension scale would be a second dimension.
   void AddLinks() {
     for (const FoundLink& link : links_) {
       const auto found = by_path_.find(link.target);

@@ -10,7 +10,7 @@
 namespace ndlfs::fs {
 namespace {
 
-constexpr uint64_t kSize = uint64_t{8} << 20;
+constexpr uint64_t kFileSize = uint64_t{8} << 20;
 constexpr uid_t kUser = 7;
 
 // Has `ready` bytes at once, and works for the next ones until it is told to stop.
@@ -39,7 +39,7 @@ class File final : public TreeNode {
   explicit File(std::shared_ptr<const FileHandle> handle) : handle_(std::move(handle)) {}
   Relation Compare(const TreeNode&) const override { return Relation::kSame; }
   model::Result<Attributes> Stat() const override {
-    return Attributes{.mode = S_IFREG | 0444, .size = kSize};
+    return Attributes{.mode = S_IFREG | 0444, .size = kFileSize};
   }
   model::Result<OpenedFile> Open() override { return OpenedFile{.handle = handle_}; }
 

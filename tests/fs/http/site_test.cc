@@ -67,7 +67,9 @@ HttpRequest Get(std::string_view target, Method method = Method::kGet) {
 }
 
 HttpReply AnswerOf(const Site& site, const HttpRequest& request) {
-  auto reply = std::get<HttpReply>(site.Answer(request, Lane::kLook));
+  auto answer = site.Answer(request, Lane::kLook);
+  if (const Lane* lane = std::get_if<Lane>(&answer)) answer = site.Answer(request, *lane);
+  auto reply = std::get<HttpReply>(std::move(answer));
   site.Complete(request, reply);
   return reply;
 }
