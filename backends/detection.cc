@@ -150,41 +150,7 @@ struct ForeignKind {
 };
 using namespace std::string_view_literals;
 constexpr std::array kForeignKinds = {
-    ForeignKind{"\x89PNG\r\n", "a PNG picture"},
-    ForeignKind{"\xff\xd8\xff", "a JPEG picture"},
-    ForeignKind{"GIF8", "a GIF picture"},
-    ForeignKind{"WEBP", "a WebP picture", 8},
-    ForeignKind{"\0\0\0\x0cjP  "sv, "a JPEG 2000 picture"},
-    ForeignKind{"\xff\x4f\xff\x51", "a JPEG 2000 codestream"},
-    ForeignKind{"%PDF-", "a PDF document"},
-    ForeignKind{"DICM", "a DICOM file", 128},
-    ForeignKind{"GGUF", "a GGUF model"},
-    ForeignKind{"#ASDF ", "an ASDF file"},
-    ForeignKind{"\xcd\xf3\0\x01"sv, "a NASA CDF file"},
-    ForeignKind{"\xcd\xf2\x60\x02"sv, "a NASA CDF file of version 2"},
-    ForeignKind{"MATLAB 5.0 MAT-file", "a MATLAB 5 file; saved with -v7.3 it can be read"},
-    ForeignKind{"PAR1", "a table of Parquet"},
-    ForeignKind{"ARROW1", "a table of Arrow"},
-    ForeignKind{"\xc3\x40\xf1", "a SEG-Y file"},
-    ForeignKind{"C 1 CLIENT", "a SEG-Y file"},
-    ForeignKind{"BUFR", "a BUFR message"},
-    ForeignKind{"LASF", "a LAS point cloud"},
-    ForeignKind{"# vtk DataFile", "a VTK file"},
-    ForeignKind{"SIMPLE  =                    F",
-                "a FITS file that says that it is not standard"},
-    ForeignKind{"root\0"sv, "a ROOT file"},
-    ForeignKind{"SR\0\x04"sv, "an IDL save file"},
-    ForeignKind{"RDX", "an R workspace"},
-    ForeignKind{"\x80\x04\x95", "a Python pickle"},
-    ForeignKind{"SQLite format 3", "an SQLite database"},
-    ForeignKind{"PK\x03\x04", "a ZIP archive without arrays that are known"},
-    ForeignKind{"\x1f\x8b", "compressed with gzip; unpack it first"},
-    ForeignKind{"BZh", "compressed with bzip2; unpack it first"},
-    ForeignKind{"\xfd\x37zXZ", "compressed with xz; unpack it first"},
-    ForeignKind{"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first"},
-    ForeignKind{"7z\xbc\xaf", "a 7-Zip archive"},
-    ForeignKind{"ustar", "a tar archive; unpack it first", 257},
-    ForeignKind{"\177ELF", "a program"},
+#include "backends/foreign_kinds.inc"
 };
 
 // Describes the beginning of a file that is no store; empty if a format would recognize it.

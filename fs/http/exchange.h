@@ -35,8 +35,6 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   Exchange(const Services& services, HttpRequest request, Client client)
       : services_(services), request_(std::move(request)), client_(std::move(client)) {}
 
-  const HttpRequest& request() const { return request_; }
-
   // Begins to find the reply; calls `on_reply` once, on any thread, when there is one. `known`
   // is the reply of Site::AnswerKnown(), which still needs its body.
   void Begin(std::function<void()> on_reply, std::optional<HttpReply> known = std::nullopt);

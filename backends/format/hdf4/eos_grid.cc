@@ -197,36 +197,7 @@ struct Projection {
   std::array<Parameter, 3> parameters;  // as far as they have names
 };
 constexpr Projection kProjections[] = {
-    {"GCTP_SNSOID", "sinusoidal", {{{4, "longitude_of_projection_origin", true}}}},
-    {"GCTP_LAMAZ",
-     "lambert_azimuthal_equal_area",
-     {{{4, "longitude_of_projection_origin", true},
-       {5, "latitude_of_projection_origin", true}}}},
-    {"GCTP_PS",
-     "polar_stereographic",
-     {{{4, "straight_vertical_longitude_from_pole", true}, {5, "standard_parallel", true}}}},
-    {"GCTP_LAMCC",
-     "lambert_conformal_conic",
-     {{{4, "longitude_of_central_meridian", true},
-       {5, "latitude_of_projection_origin", true}}}},
-    {"GCTP_ALBERS",
-     "albers_conical_equal_area",
-     {{{4, "longitude_of_central_meridian", true},
-       {5, "latitude_of_projection_origin", true}}}},
-    {"GCTP_CEA",
-     "lambert_cylindrical_equal_area",
-     {{{4, "longitude_of_central_meridian", true}, {5, "standard_parallel", true}}}},
-    {"GCTP_BCEA",
-     "lambert_cylindrical_equal_area",
-     {{{4, "longitude_of_central_meridian", true}, {5, "standard_parallel", true}}}},
-    {"GCTP_MERCAT",
-     "mercator",
-     {{{4, "longitude_of_projection_origin", true}, {5, "standard_parallel", true}}}},
-    {"GCTP_TM",
-     "transverse_mercator",
-     {{{2, "scale_factor_at_central_meridian", false},
-       {4, "longitude_of_central_meridian", true},
-       {5, "latitude_of_projection_origin", true}}}},
+#include "backends/format/hdf4/projections.inc"
 };
 
 void AddUtm(int zone, Attributes& attributes) {

@@ -57,7 +57,6 @@ class TiffReader {
 
   const std::shared_ptr<const Store>& store() const { return store_; }
   model::ByteOrder order() const { return order_; }
-  bool is_big() const { return is_big_; }  // BigTIFF
   uint64_t first_directory() const { return first_; }
   uint64_t file_size() const { return info_.size; }
   int64_t modified_ns() const { return info_.modified_ns; }
@@ -96,7 +95,7 @@ class TiffReader {
   Bytes window_;  // the part of the file that was read last
   uint64_t window_begin_ = 0;
   model::ByteOrder order_ = model::ByteOrder::kLittle;
-  bool is_big_ = false;
+  bool is_big_ = false;  // BigTIFF
   uint64_t first_ = 0;
   ValueInfo info_;
   // How many more bytes of values may be read: many fields may share the same large ones.

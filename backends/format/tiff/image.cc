@@ -180,37 +180,7 @@ Result<PageChunks> ReadChunks(TiffReader& reader, const Directory& directory, bo
 
 std::string NameOfCompression(uint64_t compression) {
   static constexpr Name kNames[] = {
-      {kNone, "none"},
-      {2, "CCITT run lengths"},
-      {3, "CCITT fax 3"},
-      {4, "CCITT fax 4"},
-      {kLzw, "LZW"},
-      {6, "JPEG of TIFF 6.0"},
-      {kJpeg, "JPEG"},
-      {kAdobeDeflate, "deflate"},
-      {9, "JBIG"},
-      {10, "JBIG"},
-      {32766, "NeXT"},
-      {32771, "CCITT run lengths in words"},
-      {kPackBits, "PackBits"},
-      {32809, "ThunderScan"},
-      {32909, "Pixar"},
-      {kDeflate, "deflate"},
-      {kAperioYCbCr, "JPEG 2000"},
-      {kAperio, "JPEG 2000"},
-      {kAperioRgb, "JPEG 2000"},
-      {34661, "JBIG"},
-      {34676, "SGI LogLuv"},
-      {34677, "SGI LogLuv"},
-      {kJpeg2000, "JPEG 2000"},
-      {kLerc, "LERC"},
-      {34892, "lossy JPEG"},
-      {kLzma, "LZMA"},
-      {34934, "JPEG XR"},
-      {kZstd, "Zstandard"},
-      {kWebp, "WebP"},
-      {kJpegXl, "JPEG XL"},
-      {kJpegXlOfDng, "JPEG XL"},
+#include "backends/format/tiff/compression_names.inc"
   };
   return NameIn(kNames, compression);
 }

@@ -335,7 +335,7 @@ std::optional<DecodedCache::Reads> DecodedCache::NoteReads(const AllReads& all) 
   std::vector<std::string> paths;
   for (const ReadSet::Read& read : all.reads) {
     auto path = PathOf(read);
-    if (read.is_listing || !path || path->find('\0') != path->npos) return std::nullopt;
+    if (!path || path->find('\0') != path->npos) return std::nullopt;
     noted.emplace_back(*path, read.version ? read.version->ToText() : "");
     paths.push_back(*std::move(path));
   }
