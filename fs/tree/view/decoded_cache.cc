@@ -261,7 +261,7 @@ bool DecodedCache::IsCurrent(const std::string& key, uint64_t version, const Sea
   for (const auto& [path, version] : seal.reads) {
     auto generation = Generation::FromText(version);
     if (!version.empty() && !generation) return false;
-    reads.push_back({root_, path, false, std::move(generation)});
+    reads.push_back({root_, path, std::move(generation)});
   }
   const auto change = backends::FindChange(reads);
   if (!change) return false;  // nobody can tell at this moment
