@@ -192,28 +192,9 @@ NiftiUnit UnitOfSpace(std::string_view units) {
   constexpr int kMetre = 1;
   constexpr int kMillimetre = 2;
   constexpr int kMicrometre = 3;
-  static constexpr std::array<Word, 22> kWords = {{{"m", {kMetre, 1}},
-                                                   {"metre", {kMetre, 1}},
-                                                   {"meter", {kMetre, 1}},
-                                                   {"metres", {kMetre, 1}},
-                                                   {"meters", {kMetre, 1}},
-                                                   {"cm", {kMillimetre, 10}},
-                                                   {"centimeter", {kMillimetre, 10}},
-                                                   {"centimetre", {kMillimetre, 10}},
-                                                   {"mm", {kMillimetre, 1}},
-                                                   {"millimeter", {kMillimetre, 1}},
-                                                   {"millimetre", {kMillimetre, 1}},
-                                                   {"um", {kMicrometre, 1}},
-                                                   {"\u00b5m", {kMicrometre, 1}},
-                                                   {"\u03bcm", {kMicrometre, 1}},
-                                                   {"micrometer", {kMicrometre, 1}},
-                                                   {"micrometre", {kMicrometre, 1}},
-                                                   {"micron", {kMicrometre, 1}},
-                                                   {"microns", {kMicrometre, 1}},
-                                                   {"nm", {kMicrometre, 1e-3}},
-                                                   {"nanometer", {kMicrometre, 1e-3}},
-                                                   {"nanometre", {kMicrometre, 1e-3}},
-                                                   {"angstrom", {kMicrometre, 1e-4}}}};
+  static constexpr std::array<Word, 22> kWords = {{
+#include "fs/view/image/nifti_lengths.inc"
+  }};
   const auto found = std::ranges::find(kWords, units, &Word::name);
   return found == kWords.end() ? NiftiUnit() : found->unit;
 }
