@@ -202,7 +202,7 @@ std::string ShapeHtml(const ArrayInput& array) {
   return html;
 }
 
-std::string WordsOfFile(const std::vector<model::Attribute>& attributes) {
+std::string DescriptionOf(const std::vector<model::Attribute>& attributes) {
   std::string text;
   for (const char* name : {"long_name", "standard_name", "description", "title"}) {
     if (text.empty()) text = TextOf(attributes, name);
@@ -329,7 +329,7 @@ void AddDimensions(std::span<const PageDimension> dimensions, std::string_view p
       page.Add(*std::move(range));
     }
     page.Add(fmt::format("</td><td class=\"soft\">{}</td></tr>\n",
-                         HtmlName(WordsOfFile(coordinates.node->attributes()))));
+                         HtmlName(DescriptionOf(coordinates.node->attributes()))));
   }
   page.Add("</tbody></table></div>\n");
 }
