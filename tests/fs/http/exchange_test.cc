@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cerrno>
 #include <latch>
 #include <thread>
@@ -124,15 +125,26 @@ TEST_F(ExchangeTest, LaterBlocksAreNotMadeForAClientThatHasLeft) {
   const auto body = exchange->TakeReply().body;
   ASSERT_NE(body, nullptr);
   backends::Bytes out(uint64_t{1} << 20);
-  std::latch resumed{1};
-  while (body->Take(
-                 out.span(), [] {}, [&] { resumed.count_down(); })
-             .state != Body::State::kLater) {
+  std::atomic<int> resumed{0};
+  const auto take = [&] {
+    return body
+        ->Take(
+            out.span(), [] {}, [&] { ++resumed; })
+        .state;
+  };
+  // A block is made when the client has taken those before it.
+  while (!file->works.try_wait()) {
+    if (take() != Body::State::kLater) continue;
+    for (const int known = resumed; !file->works.try_wait() && resumed == known;) {
+      std::this_thread::yield();
+    }
   }
-  file->works.wait();
+  while (take() != Body::State::kLater) {
+  }
+  const int known = resumed;
   is_waiting_ = false;
   Tick(std::chrono::seconds(1));
-  resumed.wait();
+  while (resumed == known) std::this_thread::yield();
   queue_.End();
   EXPECT_EQ(file->ends, 1);
 }
