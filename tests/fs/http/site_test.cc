@@ -455,6 +455,7 @@ TEST(MultistatusTest, NamesAreEncodedBelowTheBase) {
   HttpRequest request = {.method = Method::kPropfind,
                          .target = *ParseRequestTarget("/data/a%26b", "/data"),
                          .depth = "1"};
+  request.base = "/data";
   const auto text = AnswerOf(site, request).text;
   EXPECT_THAT(text, HasSubstr("<D:href>/data/a%26b/</D:href>"));
   EXPECT_THAT(text, HasSubstr("<D:href>/data/a%26b/%3Cx%3E</D:href>"));
