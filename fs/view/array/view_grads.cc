@@ -255,7 +255,7 @@ const ArrayViewKind kGradsView = {
     .description = "GrADS header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingGrads(input).has_value(); },
-    // Only who reads the times knows whether there is one.
+    // Only reading the times tells whether there is one.
     .is_listed = [](const ArrayInput& input) { return input.shape.size() == 2; },
     .make = &MakeGrads,
 };
