@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ndlfs serve on a network: who is let in, what a page out of the source can do in a browser, links, and the fields of answers."""
+"""ndlfs serve on a network: which clients are let in, what a page out of the source can do in a browser, links, and the fields of answers."""
 import contextlib
 import http.server
 import json
@@ -320,7 +320,7 @@ class LinksTest(serve_test.ServeCase):
 
 
 class PeerTest(serve_test.ServeCase):
-    """A Unix socket that tells who asks."""
+    """A Unix socket, where the kernel names the user of each client."""
 
     def setUp(self):
         super().setUp()
