@@ -142,6 +142,17 @@ const Format* FindFormat(const Source& source, std::string_view path, OpenedFile
   return by_content ? FindFarFormat(source, path, file) : nullptr;
 }
 
+// Formats that are not read, by bytes at a place of the first KiB.
+struct ForeignKind {
+  std::string_view magic;
+  std::string_view name;
+  size_t offset = 0;
+};
+using namespace std::string_view_literals;
+constexpr std::array kForeignKinds = {
+#include "backends/foreign_kinds.inc"
+};
+
 // Describes the beginning of a file that is no store; empty if a format would recognize it.
 std::string DescribeContent(ConstByteSpan head) {
   if (head.empty()) return "the file is empty";
@@ -150,11 +161,14 @@ std::string DescribeContent(ConstByteSpan head) {
                   [&](const Format* format) { return format->ProbeContent(head); })) {
     return {};
   }
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  for (const ForeignKind& kind : kForeignKinds) {
+    if (text.substr(std::min(kind.offset, text.size())).starts_with(kind.magic))
+      return std::string(kind.name);
+  }
   constexpr size_t kShown = 20;
-  const size_t size = std::min(kShown, head.size());
-  return fmt::format(
-      "it begins with {}, like no array store",
-      model::Quote(std::string_view(reinterpret_cast<const char*>(head.data()), size)));
+  return fmt::format("it begins with {}, like no array store",
+                     model::Quote(text.substr(0, kShown)));
 }
 
 // The format that one of `names`, which suffice, is a marker of, if it is in the directory at
@@ -220,6 +234,11 @@ const Format* LookForRemoteStore(const Source& source, std::string_view path,
 }
 
 }  // namespace
+
+std::string DescribeOtherFile(const Source& source, std::string_view path) {
+  const auto file = source.IsFile(path) ? OpenAndRead(source, path) : std::nullopt;
+  return file && *file ? DescribeContent((*file)->head()) : "";
+}
 
 bool IsCalledLikeStore(const Source& source, std::string_view path) {
   if (!path.empty()) return HasExtension(path, kMarkedExtension);

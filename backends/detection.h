@@ -67,6 +67,10 @@ struct FileLook {
 // an archive is NPZ before it is Zarr. A file that cannot be read is judged by its name.
 FileLook LookIntoFile(const Source& source, std::string_view path, Detection detection);
 
+// What the file at `path`, which is no store, probably is: "a PNG picture", "the file is
+// empty". Empty if nothing is known about it.
+std::string DescribeOtherFile(const Source& source, std::string_view path);
+
 // Opens the store at `path` as one of `format`. If this fails for a file that has the name of a
 // store but the beginning of none, the error says so: it is empty, or holds something else.
 model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(

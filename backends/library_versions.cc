@@ -3,14 +3,20 @@
 
 #include <blosc.h>
 #include <bzlib.h>
+#include <expat.h>
 #include <fmt/format.h>
 #include <libdeflate.h>
 #include <liblzf/lzf.h>
 #include <lz4.h>
 #include <lzma.h>
+#include <openssl/crypto.h>
+#include <utf8proc.h>
 #include <xxhash.h>
 #include <zlib.h>
 #include <zstd.h>
+#if NDLFS_WITH_HTTP
+#include <curl/curl.h>
+#endif
 #if NDLFS_WITH_JXL
 #include <jxl/decode.h>
 #endif
@@ -28,6 +34,9 @@
 #endif
 #if NDLFS_WITH_SECCOMP
 #include <seccomp.h>
+#endif
+#if NDLFS_WITH_SNAPPY
+#include <snappy-stubs-public.h>
 #endif
 #if NDLFS_WITH_WEBP
 #include <webp/decode.h>
@@ -77,11 +86,21 @@ std::string SeccompVersion() {
 std::vector<std::string> LibraryVersions() {
   // "1.0.8, 13-Jul-2019"
   const std::string_view bzip2 = BZ2_bzlibVersion();
+  // "expat_2.5.0"
+  const std::string_view expat = XML_ExpatVersion();
   return {
     fmt::format("blosc {}", blosc_get_version_string()),
         fmt::format("bzip2 {}", bzip2.substr(0, bzip2.find(','))),
+        fmt::format("expat {}", expat.substr(expat.find('_') + 1)),
 #ifdef NDLFS_WITH_HDF5
         fmt::format("hdf5 {}", hdf5::LibraryVersion()),
+#endif
+#if NDLFS_WITH_SZIP
+        "libaec",  // it tells no version
+#endif
+        "libcap-ng",  // nor does it
+#if NDLFS_WITH_HTTP
+        fmt::format("libcurl {}", curl_version_info(CURLVERSION_NOW)->version),
 #endif
         fmt::format("libdeflate {}", LIBDEFLATE_VERSION_STRING),  // it has no run-time one
 #if NDLFS_WITH_JPEG
@@ -110,11 +129,17 @@ std::vector<std::string> LibraryVersions() {
 #if NDLFS_WITH_OPENJPEG
         fmt::format("openjpeg {}", opj_version()),
 #endif
+        fmt::format("openssl {}", OpenSSL_version(OPENSSL_VERSION_STRING)),
+#if NDLFS_WITH_SNAPPY
+        fmt::format("snappy {}.{}.{}", SNAPPY_MAJOR, SNAPPY_MINOR, SNAPPY_PATCHLEVEL),
+#endif
+        fmt::format("utf8proc {}", utf8proc_version()),
 #if NDLFS_WITH_WEBP
         fmt::format("webp {}.{}.{}", WebPGetDecoderVersion() >> 16,
                     WebPGetDecoderVersion() >> 8 & 0xff, WebPGetDecoderVersion() & 0xff),
 #endif
         VersionOf("xxhash", XXH_versionNumber(), 100),
+        "yaml-cpp " NDLFS_YAML_CPP_VERSION,  // it has no run-time one
 #if NDLFS_WITH_ZFP
         ZfpVersion(),
 #endif

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "backends/format/computed_source.h"
 #include "backends/store/value_checksums.h"
 
 namespace ndlfs::cache {
@@ -20,7 +21,7 @@ constexpr uint64_t kCheckedBytes = uint64_t{4} << 20;
 constexpr uint64_t kLeastCost = uint64_t{16} << 10;
 
 uint64_t CountParts(const ArrayReader& reader, bool in_pieces) {
-  if (reader.element_count() == 0) return 0;
+  if (reader.element_count() == 0 || backends::IsComputed(reader.source())) return 0;
   if (!in_pieces) return reader.chunk_count();
   const uint64_t bytes = reader.byte_size();
   return bytes / kCheckedBytes + (bytes % kCheckedBytes != 0);

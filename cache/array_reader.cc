@@ -589,6 +589,7 @@ Result<Bytes> ArrayReader::LoadCounted(const Index& index, uint64_t limit,
 
 Result<ChunkCache::Handle> ArrayReader::FixedChunk(const Index& index, bool& is_hit) const {
   const Coordinates shape = spec().grid.ChunkShape(index);
+  NDLFS_RETURN_IF_ERROR(CheckFits(spec(), shape));
   return cache_.GetOrLoad({source_->id(), LinearIndex(index)}, DecodedSize(spec(), shape),
                           TransientSize(spec(), shape), [&](ChunkCache::Reservation& reserved) {
                             is_hit = false;
@@ -603,7 +604,8 @@ Result<ChunkCache::Handle> ArrayReader::VariableChunk(const Index& index, bool& 
   constexpr uint64_t kLeast = uint64_t{256} << 10;
   constexpr uint64_t kMost = uint64_t{4} << 20;
   constexpr uint64_t kGrowth = 32;
-  const uint64_t max = spec().max_chunk_bytes;
+  const uint64_t max =
+      std::min(spec().max_chunk_bytes, GetMemoryLimits().chunk / VariableSize(1));
   const BlockKey key = {source_->id(), LinearIndex(index)};
   uint64_t limit = std::min(max, std::clamp(cache_.budget_bytes() / 64, kLeast, kMost));
   for (;;) {

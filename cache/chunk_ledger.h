@@ -119,7 +119,7 @@ class ChunkLedger {
     StorePtr store;
     std::string key;
     Info found;
-    backends::ReadSet::Read read() const { return {store, key, false, VersionOf(found)}; }
+    backends::ReadSet::Read read() const { return {store, key, VersionOf(found)}; }
   };
   // The files to look at before a file is noted for the first time.
   struct Look {

@@ -2,6 +2,7 @@
 #include "cache/chunk_loader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -25,6 +26,9 @@ using model::Corrupt;
 using model::Result;
 
 namespace {
+
+std::atomic<uint64_t> most_for_chunk{UINT64_MAX};
+std::atomic<uint64_t> most_for_header{UINT64_MAX};
 
 // How much memory a thread keeps from one chunk to the next; it gives more than this back, so
 // that threads at rest hold little. However many threads fetch, together they keep no more than
@@ -441,6 +445,24 @@ uint64_t MaxDecodedSize(const ArraySpec& spec) {
 uint64_t TransientSize(const ArraySpec& spec, const std::vector<uint64_t>& shape) {
   if (spec.codecs.IsIdentity()) return 0;
   return spec.codecs.MaxEncodedSize(shape) + spec.codecs.MaxScratchSize(shape);
+}
+
+void SetMemoryLimits(const MemoryLimits& limits) {
+  most_for_chunk = limits.chunk;
+  most_for_header = limits.header;
+}
+MemoryLimits GetMemoryLimits() { return {most_for_chunk, most_for_header}; }
+
+Result<void> CheckFits(const ArraySpec& spec, const std::vector<uint64_t>& shape) {
+  const uint64_t scratch = spec.codecs.IsIdentity() ? 0 : spec.codecs.MaxScratchSize(shape);
+  const auto bytes = backends::CheckedAdd(DecodedSize(spec, shape), scratch);
+  const uint64_t most = GetMemoryLimits().chunk;
+  if (bytes && *bytes <= most) return {};
+  return model::Limit(
+      "decoding a chunk takes {} bytes of memory; --cache-size and --max-chunk-size let it "
+      "take "
+      "{}",
+      bytes.value_or(UINT64_MAX), most);
 }
 
 uint64_t VariableSize(uint64_t limit) {

@@ -6,7 +6,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -124,6 +126,41 @@ bool SpillSpace::File::Write(uint64_t slot, uint64_t offset, backends::ConstByte
 bool SpillSpace::File::Read(uint64_t slot, uint64_t offset, backends::ByteSpan out) const {
   ++space_.reads_;
   return Transfer(::pread, fd_, slot * slot_bytes_ + offset, out.data(), out.size());
+}
+
+model::Result<void> SpilledBytes::Append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::string_view part = bytes.substr(0, kSlot - tail_.size() % kSlot);
+    tail_ += part;
+    bytes.remove_prefix(part.size());
+    if (tail_.size() % kSlot != 0) continue;
+    if (file_ == nullptr && space_ != nullptr) file_ = space_->Open(kSlot);
+    const bool is_written = file_ != nullptr && tail_.size() == kSlot && file_->Grow() &&
+                            file_->Write(spilled_ / kSlot, 0, backends::AsBytes(tail_));
+    if (is_written) {
+      spilled_ += kSlot;
+      tail_.clear();
+    } else if (tail_.size() >= kMostInMemory) {
+      return model::IoError(ENOMEM, "more than 16 MiB, and --cache-dir has no room for more");
+    }
+  }
+  return {};
+}
+
+model::Result<size_t> SpilledBytes::Read(uint64_t offset, backends::ByteSpan out) const {
+  out = out.first(std::min<uint64_t>(out.size(), size() - std::min(offset, size())));
+  for (size_t done = 0; done < out.size();) {
+    const uint64_t at = offset + done;
+    auto part = out.subspan(done);
+    if (at >= spilled_) {
+      std::memcpy(part.data(), tail_.data() + (at - spilled_), part.size());
+    } else {
+      part = part.first(std::min<uint64_t>(part.size(), kSlot - at % kSlot));
+      if (!file_->Read(at / kSlot, at % kSlot, part)) return model::IoError(EIO, "--cache-dir");
+    }
+    done += part.size();
+  }
+  return out.size();
 }
 
 }  // namespace ndlfs::cache

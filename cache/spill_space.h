@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "backends/base/bytes.h"
+#include "model/error.h"
 
 namespace ndlfs::cache {
 
@@ -87,6 +88,34 @@ class SpillSpace {
   mutable std::atomic<uint64_t> reads_{0};
   std::atomic<uint64_t> refused_{0};
   std::atomic<int> error_{0};  // errno of the directory that was not reported yet
+};
+
+// Bytes that are written once, from the beginning to the end, and then read. Few of them are in
+// memory, more in a file of a SpillSpace. Reading is thread-safe.
+class SpilledBytes {
+ public:
+  // `space` may be null; it must outlive the bytes.
+  explicit SpilledBytes(SpillSpace* space) : space_(space) {}
+
+  // ENOMEM if there is no room in a file, and too much for memory.
+  model::Result<void> Append(std::string_view bytes);
+  // Call it when all have been appended.
+  void Finish() { tail_.shrink_to_fit(); }
+
+  uint64_t size() const { return spilled_ + tail_.size(); }
+  // A file counts, too.
+  uint64_t held_bytes() const { return tail_.capacity() + (file_ == nullptr ? 0 : kSlot); }
+  // Fills `out` from byte `offset` on; the number of bytes is less only at the end.
+  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const;
+
+ private:
+  static constexpr uint64_t kSlot = uint64_t{1} << 20;
+  static constexpr uint64_t kMostInMemory = uint64_t{16} << 20;
+
+  SpillSpace* const space_;
+  std::shared_ptr<SpillSpace::File> file_;
+  uint64_t spilled_ = 0;  // bytes in the file, a multiple of kSlot
+  std::string tail_;      // the bytes behind them
 };
 
 }  // namespace ndlfs::cache

@@ -28,6 +28,19 @@ function(ndlfs_room name)
   endif()
 endfunction()
 
+# ndlfs_embed(ROOM file...)
+#
+# Makes FILE.inc of each file, its text as a literal, which sources of the room include as they
+# would include the file.
+function(ndlfs_embed room)
+  foreach(file IN LISTS ARGN)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+    file(READ "${file}" text)
+    file(CONFIGURE OUTPUT "${file}.inc" CONTENT "R\"embedded(@text@)embedded\"\n" @ONLY)
+  endforeach()
+  target_include_directories(ndlfs_${room} PRIVATE "${PROJECT_BINARY_DIR}")
+endfunction()
+
 # One line of rooms.json.
 function(ndlfs_note_room name public private)
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")

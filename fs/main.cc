@@ -3,7 +3,6 @@
 
 #include "backends/base/heap.h"
 #include "backends/format/grib/eccodes.h"
-#include "backends/format/hdf4/hdf4.h"
 #include "fs/cli/command_line.h"
 
 int main(int argc, char** argv) {
@@ -15,8 +14,5 @@ int main(int argc, char** argv) {
   constexpr const char* kEccodes = "--eccodes-helper";
   if (argument == kEccodes) return ndlfs::backends::RunEccodesHelper();
   ndlfs::backends::UseEccodesHelper({kItself, kEccodes});
-  constexpr const char* kHdf4 = "--hdf4-helper";
-  if (argument == kHdf4) return ndlfs::backends::RunHdf4Helper();
-  ndlfs::backends::UseHdf4Helper({kItself, kHdf4});
   return ndlfs::fs::RunCommandLine(argc, argv);
 }

@@ -221,33 +221,7 @@ bool ScanZone(Scanner& in, Nanoseconds& offset) {
 
 std::optional<Nanoseconds> UnitOf(std::string_view word, Calendar calendar) {
   constexpr std::array<std::pair<std::string_view, int64_t>, 27> kUnits = {{
-      {"days", int64_t{86400} * kSecond},
-      {"day", int64_t{86400} * kSecond},
-      {"d", int64_t{86400} * kSecond},
-      {"hours", int64_t{3600} * kSecond},
-      {"hour", int64_t{3600} * kSecond},
-      {"hrs", int64_t{3600} * kSecond},
-      {"hr", int64_t{3600} * kSecond},
-      {"h", int64_t{3600} * kSecond},
-      {"minutes", int64_t{60} * kSecond},
-      {"minute", int64_t{60} * kSecond},
-      {"mins", int64_t{60} * kSecond},
-      {"min", int64_t{60} * kSecond},
-      {"seconds", int64_t{kSecond}},
-      {"second", int64_t{kSecond}},
-      {"secs", int64_t{kSecond}},
-      {"sec", int64_t{kSecond}},
-      {"s", int64_t{kSecond}},
-      {"milliseconds", 1'000'000},
-      {"millisecond", 1'000'000},
-      {"msecs", 1'000'000},
-      {"msec", 1'000'000},
-      {"ms", 1'000'000},
-      {"microseconds", 1000},
-      {"microsecond", 1000},
-      {"us", 1000},
-      {"nanoseconds", 1},
-      {"ns", 1},
+#include "model/time_units.inc"
   }};
   for (const auto& [name, unit] : kUnits) {
     if (name == word) return unit;

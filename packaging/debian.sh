@@ -77,7 +77,7 @@ Package: ndlfs
 Architecture: any
 Depends: \${shlibs:Depends}, \${misc:Depends}
 Recommends: fuse3
-Suggests: python3-numpy, libeccodes0, libhdf4-0-alt
+Suggests: python3-numpy, libeccodes0
 Description: array stores (Zarr, HDF5, netCDF, NPY) as plain files
  ndlfs mounts a directory of array stores. Each store becomes a folder, each
  array a folder in it with data.npy, data.raw, data.txt and others, so that

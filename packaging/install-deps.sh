@@ -36,7 +36,7 @@ test_packages=(
   python3-ruamel.yaml python3-tables python3-zfpy hdf5-filter-plugin-zfp-serial
   netcdf-bin libhdf4-0-alt
   python3-gdal libeccodes0 python3-astropy python3-nibabel python3-pil python3-tifffile teem-apps
-  attr ccache curl gfortran git man-db nginx-light openssl rsync
+  attr ccache curl gfortran git man-db nginx-light openssl rsync wget
 )
 package_packages=(dpkg-dev git lintian patchelf)
 

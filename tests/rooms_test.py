@@ -79,9 +79,12 @@ class RoomsTest(unittest.TestCase):
             with open(os.path.join(TOP, path), encoding="utf-8") as file:
                 included = INCLUDE.findall(file.read())
             for header in included:
-                # Of a schema of FlatBuffers, a header is made when ndlfs is built.
-                schema = header.replace("_generated.h", ".fbs")
-                if not os.path.exists(os.path.join(TOP, schema)):
+                # Made when ndlfs is built: headers, of schemas of FlatBuffers, and literals, of
+                # the files that ndlfs_embed() names.
+                made_of = header.replace("_generated.h", ".fbs")
+                if re.search(r"\.\w+\.inc$", header):
+                    made_of = header.removesuffix(".inc")
+                if not os.path.exists(os.path.join(TOP, made_of)):
                     wrong.append(f"{path}: there is no {header}")
                     continue
                 other = self.room_of(header)
@@ -126,6 +129,20 @@ class RoomsTest(unittest.TestCase):
                         listed.add(os.path.relpath(os.path.join(folder, word), TOP))
         found = {path for path in sources() if path.endswith(".cc")}
         self.assertEqual(found - listed, set())
+
+    def test_every_table_is_included_by_a_source_of_its_folder(self):
+        unused = []
+        for layer in LAYERS:
+            for folder, _, names in os.walk(os.path.join(TOP, layer)):
+                texts = []
+                for name in names:
+                    if name.endswith((".h", ".cc")):
+                        with open(os.path.join(folder, name), encoding="utf-8") as file:
+                            texts.append(file.read())
+                place = os.path.relpath(folder, TOP)
+                unused += [f"{place}/{name}" for name in names if name.endswith(".inc")
+                           and not any(f'#include "{place}/{name}"' in text for text in texts)]
+        self.assertEqual(unused, [])
 
 
 if __name__ == "__main__":

@@ -59,6 +59,13 @@ std::shared_ptr<const ArrayToArrayCodec> MakeNarrow(unsigned bits, bool is_signe
 std::shared_ptr<const BytesToBytesCodec> MakeFortranRecords(uint64_t record_bytes,
                                                             model::ByteOrder order);
 
+// Decodes the beginning of data: fills `decoded` and returns its size, and sets `is_cut` if the
+// data go on. Fewer bytes if there are no more. Bytes behind the data are ignored.
+using DecodeBeginning = model::Result<size_t>(ConstByteSpan encoded, ByteSpan decoded,
+                                              bool& is_cut);
+DecodeBeginning DecodeLzw, DecodeByteRuns, DecodeZlibBeginning, DecodeZstdBeginning,
+    DecodeLzmaBeginning;
+
 // Reverses the bits of each byte.
 std::shared_ptr<const BytesToBytesCodec> MakeReverseBits();
 

@@ -5,6 +5,7 @@
 
 #include "backends/base/checked.h"
 #include "backends/base/new_id.h"
+#include "backends/format/stored_chunks.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -106,5 +107,14 @@ std::vector<uint64_t> ChunkGrid::ChunkShape(std::span<const uint64_t> index) con
 }
 
 ArraySource::ArraySource() : id_(NewId()) {}
+
+model::Result<std::optional<std::vector<uint64_t>>> FindStoredChunks(const ArraySource& source,
+                                                                     uint64_t count) {
+  constexpr uint64_t kWorthListing = 4096;
+  constexpr size_t kMostStored = 1'000'000;
+  const auto* const lists = dynamic_cast<const StoredChunks*>(&source);
+  if (lists == nullptr || count < kWorthListing) return std::nullopt;
+  return lists->ListChunks(kMostStored);
+}
 
 }  // namespace ndlfs::backends

@@ -96,4 +96,8 @@ Result<std::shared_ptr<const ArraySource>> MakeComputedSource(std::vector<uint64
   return std::make_shared<ComputedSource>(std::move(spec), std::move(value_at));
 }
 
+bool IsComputed(const ArraySource& source) {
+  return dynamic_cast<const ComputedSource*>(&source) != nullptr;
+}
+
 }  // namespace ndlfs::backends

@@ -27,4 +27,8 @@ using FillElements = std::function<model::Result<void>(std::span<double>)>;
 model::Result<std::shared_ptr<const ArraySource>> MakeComputedSource(
     std::vector<uint64_t> shape, FillElements fill_all);
 
+// Whether the elements of `source` are computed one by one: nothing of them is stored, and no
+// read of them can fail.
+bool IsComputed(const ArraySource& source);
+
 }  // namespace ndlfs::backends

@@ -3,14 +3,12 @@
 
 #include <algorithm>
 
+#include "backends/format/outline.h"
 #include "backends/store/read_set.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends {
 namespace {
-
-// Deeper groups are left out, so that nothing recurses without bound.
-constexpr int kMaxGroupDepth = 512;
 
 uint64_t HeldBytes(const model::Value& value) {
   uint64_t bytes = sizeof(value);
@@ -30,109 +28,26 @@ uint64_t HeldBytes(const model::Value& value) {
   return bytes;
 }
 
-class GroupReader {
- public:
-  GroupReader(const Hierarchy& hierarchy, std::vector<std::string>* errors)
-      : hierarchy_(hierarchy), errors_(errors) {}
-
-  model::Result<model::Group> Read(std::string_view path) {
-    NDLFS_TRY(const auto node, hierarchy_.Load(path));
-    Note(path, *node);
-    model::Group group;
-    if (!node->is_group()) {
-      AddArray(*node, group);
-      return group;
+model::Result<model::Group> AllOf(const Hierarchy& hierarchy, const Outline& outline,
+                                  const std::string& path) {
+  NDLFS_TRY(auto group, LoadGroup(hierarchy, outline, path));
+  for (const Outline& child : outline.children) {
+    const std::string child_path = model::JoinPath(path, child.name);
+    if (child.kind == Outline::Kind::kLink) continue;
+    if (child.kind == Outline::Kind::kGroup) {
+      NDLFS_TRY(auto below, AllOf(hierarchy, child, child_path));
+      group.groups.push_back(std::move(below));
+      continue;
     }
-    group = std::get<model::Group>(node->entity);
-    AddChildren(path, group, 0);
-    return group;
-  }
-
- private:
-  void AddChildren(std::string_view path, model::Group& group, int depth) {
-    if (depth >= kMaxGroupDepth) {
-      return Complain(path, model::Error(model::ErrorCode::kLimit, "groups nest too deep"));
-    }
-    auto names = hierarchy_.List(path);
-    if (!names) return Complain(path, names.error());
-    for (const std::string& name : *names) {
-      const std::string child = model::JoinPath(path, name);
-      if (const auto link = hierarchy_.GetLink(child)) {
-        AddLink(name, *link, group);
-      } else {
-        AddChild(child, group, depth);
-      }
-    }
-  }
-
-  void AddLink(const std::string& name, const Link& link, model::Group& group) const {
-    switch (link.kind) {
-      case Link::Kind::kSoft:
-        group.links.push_back({name, link.target, {}});
-        break;
-      case Link::Kind::kExternal:
-        group.links.push_back({name, link.path_in_file, link.file});
-        break;
-      case Link::Kind::kHard:
-        AddSecondName(name, link.target, group);
-        break;
-    }
-  }
-
-  // If an object cannot be loaded, its first name reports that.
-  void AddSecondName(const std::string& name, const std::string& target,
-                     model::Group& group) const {
-    const auto node = hierarchy_.Load(target);
-    if (!node) return;
-    if ((*node)->is_group()) {
-      group.groups.emplace_back().name = name;
-      group.groups.back().same_as = target;
-      return;
-    }
-    const auto add = [&](auto& arrays) {
-      auto& array = arrays.emplace_back();
-      array.name = name;
-      array.type = (*node)->array().type;
-      array.shape = (*node)->array().shape;
-      array.dimension_names = (*node)->array().dimension_names;
-      array.same_as = target;
-    };
-    if (std::holds_alternative<model::DimCoord>((*node)->entity)) {
-      add(group.dimcoords);
+    NDLFS_TRY(auto array, LoadArray(hierarchy, child, child_path));
+    if (child.kind == Outline::Kind::kDimCoord) {
+      group.dimcoords.push_back(std::move(array));
     } else {
-      add(group.ndarrays);
+      group.ndarrays.push_back(static_cast<model::Ndarray&&>(array));
     }
   }
-
-  void AddChild(const std::string& path, model::Group& group, int depth) {
-    const auto node = hierarchy_.Load(path);
-    if (!node) return Complain(path, node.error());
-    Note(path, **node);
-    if (!(*node)->is_group()) return AddArray(**node, group);
-    group.groups.push_back(std::get<model::Group>((*node)->entity));
-    AddChildren(path, group.groups.back(), depth + 1);
-  }
-
-  static void AddArray(const Node& node, model::Group& group) {
-    if (const auto* dimcoord = std::get_if<model::DimCoord>(&node.entity)) {
-      group.dimcoords.push_back(*dimcoord);
-      group.dimcoords.back().layout = node.layout();
-    } else {
-      group.ndarrays.push_back(node.array());
-      group.ndarrays.back().layout = node.layout();
-    }
-  }
-
-  void Note(std::string_view path, const Node& node) {
-    if (node.error) Complain(path, *node.error);
-  }
-  void Complain(std::string_view path, const model::Error& error) {
-    if (errors_) errors_->push_back(model::Error(error).In(path).message());
-  }
-
-  const Hierarchy& hierarchy_;
-  std::vector<std::string>* const errors_;
-};
+  return group;
+}
 
 // The dimension coordinate `name` of the group at `group_path` or the nearest
 // one around it, other than the array at `own_path`; empty if there is none.
@@ -191,7 +106,13 @@ uint64_t Hierarchy::HashVersions(std::span<const std::optional<ValueInfo>> value
 
 model::Result<model::Group> ReadGroup(const Hierarchy& hierarchy, std::string_view path,
                                       std::vector<std::string>* errors) {
-  return GroupReader(hierarchy, errors).Read(path);
+  NDLFS_TRY(Outline outline, ReadOutline(hierarchy, path, errors));
+  if (outline.kind != Outline::Kind::kGroup) {
+    Outline around{.node = std::make_shared<const Node>()};
+    around.children.push_back(std::move(outline));
+    return AllOf(hierarchy, around, "");
+  }
+  return AllOf(hierarchy, outline, std::string(path));
 }
 
 bool IsDimCoordName(std::string_view name, const std::vector<std::string>& names) {

@@ -20,6 +20,9 @@ namespace {
 using model::FindAttribute;
 using Attributes = std::vector<model::Attribute>;
 
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 bool IsNumber(const model::Value& value) {
   return value.integer() != nullptr || value.real() != nullptr;
 }
@@ -32,6 +35,13 @@ bool TakeNumbers(const Attributes& attributes, std::string_view name,
   if (attribute == nullptr) return true;
   if (IsNumber(attribute->value)) {
     numbers.push_back(attribute->value);
+    return true;
+  }
+  // As zarr.json has floats that are no numbers of JSON.
+  for (const auto& [word, number] : {std::pair("NaN", kNan), std::pair("Infinity", kInfinity),
+                                     std::pair("-Infinity", -kInfinity)}) {
+    if (attribute->value.text() == nullptr || *attribute->value.text() != word) continue;
+    numbers.emplace_back(number);
     return true;
   }
   const auto* list = attribute->value.list();
@@ -68,7 +78,7 @@ bool IsOfUnpacked(const Attributes& attributes, const model::Datatype& limit,
 // integer: a number at the limit is valid.
 model::Value Packed(const model::Value& limit, const Packing& packing, bool is_integer) {
   const double unpacked = *model::AsDouble(limit);
-  const double packed = (unpacked - packing.offset.value_or(0)) / packing.scale.value_or(1);
+  const double packed = (unpacked - packing.shift()) / packing.factor();
   const double nearest = std::round(packed);
   const double rounding = 1e-6 * std::max(1.0, std::abs(nearest));
   return is_integer && std::abs(packed - nearest) <= rounding ? nearest : packed;
@@ -92,6 +102,23 @@ bool TakeLimit(const Attributes& attributes, std::string_view name, size_t count
   return true;
 }
 
+// The number in `type`, with the sign of which elements of the other sign are read: -1 becomes
+// 255, or 255 becomes -1.
+void ReadAs(const model::Datatype& type, model::Value& value) {
+  if (type.kind() != model::Datatype::Kind::kInteger) return;
+  const double* real = value.real();
+  const bool is_whole = real != nullptr && std::abs(*real) < 1e19 && *real == std::floor(*real);
+  if (is_whole) value = model::Value(static_cast<model::WideInt>(*real));
+  const auto* number = value.integer();
+  if (number == nullptr) return;
+  const model::WideInt all = model::WideInt{1} << (8 * type.size());
+  if (!type.is_signed() && *number < 0 && *number >= -all / 2) {
+    value = model::Value(*number + all);
+  } else if (type.is_signed() && *number >= all / 2 && *number < all) {
+    value = model::Value(*number - all);
+  }
+}
+
 // Needs the factors.
 bool TakeLimits(const Attributes& attributes, const model::Datatype& stored, Packing& packing) {
   Limit low;
@@ -103,13 +130,15 @@ bool TakeLimits(const Attributes& attributes, const model::Datatype& stored, Pac
     return false;
   }
   const bool is_integer = stored.kind() == model::Datatype::Kind::kInteger;
-  const bool descends = packing.scale.value_or(1) < 0;
+  const bool descends = packing.factor() < 0;
   for (const bool is_low : {true, false}) {
     const Limit& limit = is_low ? low : high;
     if (!limit.value) continue;
     if (!limit.is_unpacked) {
-      (is_low ? packing.low : packing.high) = limit.value;
-    } else if (packing.scale.value_or(1) != 0) {
+      auto& end = is_low ? packing.low : packing.high;
+      end = limit.value;
+      if (packing.is_signed || packing.is_unsigned) ReadAs(TypeAsRead(packing, stored), *end);
+    } else if (packing.factor() != 0) {
       (is_low != descends ? packing.low : packing.high) =
           Packed(*limit.value, packing, is_integer);
     }
@@ -171,6 +200,13 @@ bool IsNaN(const model::Value& value) {
   return value.real() != nullptr && std::isnan(*value.real());
 }
 
+bool IsAmong(const std::vector<model::Value>& numbers, const model::Value& number) {
+  return std::ranges::any_of(numbers, [&](const model::Value& other) {
+    if (other.integer() && number.integer()) return *other.integer() == *number.integer();
+    return model::AsDouble(other) == model::AsDouble(number);
+  });
+}
+
 // The fill value of the storage, if it can stand for missing elements.
 std::optional<model::Value> FillOfStorage(const Node& array) {
   const auto& fill = array.array().storage.fillvalue;
@@ -193,22 +229,6 @@ bool HasNumbers(const model::Datatype& type) {
          type.kind() == model::Datatype::Kind::kFloat;
 }
 
-// Converts numbers of attributes to the type of the store, whose elements are read with a sign:
-// 255 becomes -1.
-void ReadWithSign(const model::Datatype& stored, Packing& packing) {
-  if (stored.kind() != model::Datatype::Kind::kInteger || stored.is_signed()) return;
-  const model::WideInt all = model::WideInt{1} << (8 * stored.size());
-  const auto read = [all](model::Value& value) {
-    const auto* number = value.integer();
-    if (number != nullptr && *number >= all / 2 && *number < all) {
-      value = model::Value(*number - all);
-    }
-  };
-  std::ranges::for_each(packing.missing, read);
-  if (packing.low) read(*packing.low);
-  if (packing.high) read(*packing.high);
-}
-
 }  // namespace
 
 std::optional<Packing> ReadPacking(const Node& array) {
@@ -223,13 +243,18 @@ std::optional<Packing> ReadPacking(const Node& array) {
     return std::nullopt;
   }
   // NaN is what it says without a word.
-  const auto fill = packing.missing.empty() ? FillOfStorage(array) : std::nullopt;
-  if (fill && !IsNaN(*fill)) packing.missing.push_back(*fill);
+  const auto fill = FillOfStorage(array);
+  if (fill && !IsNaN(*fill) && !IsAmong(packing.missing, *fill)) {
+    packing.missing.push_back(*fill);
+  }
   if (!TakeNumbers(attributes, "missing_value", packing.missing) ||
       !TakeLimits(attributes, stored, packing)) {
     return std::nullopt;
   }
-  if (packing.is_signed) ReadWithSign(stored, packing);
+  if (packing.is_signed || packing.is_unsigned) {
+    const model::Datatype read = TypeAsRead(packing, stored);
+    for (model::Value& value : packing.missing) ReadAs(read, value);
+  }
   return packing;
 }
 
@@ -242,10 +267,28 @@ std::optional<model::Value> FillValueOf(const Node& array) {
 }
 
 std::optional<model::Value> MissingValueOf(const Node& array) {
-  if (auto fill = FillValueOf(array)) return fill;
+  auto missing = FillValueOf(array);
   std::vector<model::Value> numbers;
-  if (!TakeNumbers(array.attributes(), "missing_value", numbers)) return std::nullopt;
-  return numbers.size() == 1 ? std::optional(numbers[0]) : std::nullopt;
+  if (!missing && TakeNumbers(array.attributes(), "missing_value", numbers) &&
+      numbers.size() == 1) {
+    missing = numbers[0];
+  }
+  const model::Datatype& stored = array.array().type;
+  const model::Datatype read = TypeAsRead(array, stored);
+  if (missing && read != stored) ReadAs(read, *missing);
+  return missing;
+}
+
+std::vector<model::Attribute> AttributesOfMissing(const Node& array) {
+  std::vector<model::Attribute> attributes = array.attributes();
+  const auto fill = FillOfStorage(array);
+  std::vector<model::Value> numbers;
+  if (!fill || !TakeFillValue(attributes, array.array().type, numbers) || numbers.empty() ||
+      IsAmong(numbers, *fill) || FindAttribute(attributes, "missing_value") != nullptr) {
+    return attributes;
+  }
+  attributes.push_back({"missing_value", array.array().type, {}, *fill, {}});
+  return attributes;
 }
 
 bool IsLimitOfUnpacked(const Node& array, const model::Attribute& attribute) {
@@ -259,6 +302,13 @@ model::Datatype TypeAsRead(const Packing& packing, const model::Datatype& stored
   const bool differs = stored.is_signed() ? packing.is_unsigned : packing.is_signed;
   if (!differs) return stored;
   return model::Datatype::Integer(stored.size(), !stored.is_signed(), stored.order());
+}
+
+model::Datatype TypeAsRead(const Node& array, const model::Datatype& stored) {
+  Packing packing;
+  packing.is_unsigned = Says(array.attributes(), "_Unsigned", "true");
+  packing.is_signed = Says(array.attributes(), "_Unsigned", "false");
+  return TypeAsRead(packing, stored);
 }
 
 const std::vector<std::string_view>& PackingAttributes() {

@@ -35,22 +35,32 @@ struct Packing {
   std::optional<model::Value> low;
   std::optional<model::Value> high;
   bool has_missing() const { return !missing.empty() || low || high; }
+  // A stored number stands for number * factor() + shift().
+  double factor() const { return scale.value_or(1); }
+  double shift() const { return offset.value_or(0); }
+  bool is_scaled() const { return factor() != 1 || shift() != 0; }
 };
 
 // nullopt if an attribute cannot be understood. A valid range holds for packed numbers, unless
-// it has the type of the unpacked ones: then `low` and `high` are its packed limits.
+// it has the type of the unpacked ones: then `low` and `high` are its packed limits. With
+// `_Unsigned`, all numbers are those that are read: -1 of int8 is 255.
 std::optional<Packing> ReadPacking(const Node& array);
 
 // The value that stands for missing elements. It is `_FillValue` of netCDF, even as text, which
 // xarray writes in Zarr v3. Without that attribute it is the fill value of the storage, if
-// Node::fill_is_missing is true or the fill value is NaN. nullopt if there is no such value, or
+// Node::fill_is_missing is true or the fill value is NaN: with both, ReadPacking() has both.
+// nullopt if there is no such value, or
 // if there are several. In CF, coordinates are never missing. So a fill value of 0, which
 // zarr-python writes unasked, is an ordinary number in a dimension coordinate.
 std::optional<model::Value> FillValueOf(const Node& array);
 
-// FillValueOf(), else `missing_value` if that is one number: for formats that have room for
-// one.
+// FillValueOf(), else `missing_value` if that is one number, as `_Unsigned` reads it: for
+// formats that have room for one.
 std::optional<model::Value> MissingValueOf(const Node& array);
+
+// The attributes of an array for formats without a fill value of the storage: `missing_value`
+// is that one, if `_FillValue` is another number and both are missing.
+std::vector<model::Attribute> AttributesOfMissing(const Node& array);
 
 // Whether `attribute`, a limit of the valid range, is an unpacked number. Then it must not get
 // the type of the packed numbers, which would make it a packed one.
@@ -58,6 +68,7 @@ bool IsLimitOfUnpacked(const Node& array, const model::Attribute& attribute);
 
 // The type in which elements of `stored` are read: with `_Unsigned`, integers have no sign.
 model::Datatype TypeAsRead(const Packing& packing, const model::Datatype& stored);
+model::Datatype TypeAsRead(const Node& array, const model::Datatype& stored);
 
 // Adds the numbers of an attribute; none if there is no such attribute. False if the attribute
 // has other values.
@@ -77,8 +88,7 @@ std::shared_ptr<const ElementConverter> MakeUnpacker(const Packing& packing,
                                                      const model::Datatype& from,
                                                      bool is_single);
 
-// A number of an attribute in the type of the store. If the array is read without signs, the
-// number may have one. nullopt if the type has no such number.
+// A number of an attribute in the type T. nullopt if that has no such number.
 template <typename T>
 std::optional<T> AsStored(const model::Value& value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -92,12 +102,9 @@ std::optional<T> AsStored(const model::Value& value) {
     } else {
       number = *value.integer();
     }
-    using Signed = std::make_signed_t<T>;
     const bool fits =
         number >= std::numeric_limits<T>::min() && number <= std::numeric_limits<T>::max();
-    const bool wraps =
-        std::is_unsigned_v<T> && number < 0 && number >= std::numeric_limits<Signed>::min();
-    return fits || wraps ? std::optional(static_cast<T>(number)) : std::nullopt;
+    return fits ? std::optional(static_cast<T>(number)) : std::nullopt;
   }
 }
 
@@ -173,8 +180,8 @@ class TimeReader {
  public:
   TimeReader(const model::TimeScale& scale, const Packing& packing)
       : scale_(scale),
-        factor_(packing.scale.value_or(1)),
-        offset_(packing.offset.value_or(0)),
+        factor_(packing.factor()),
+        offset_(packing.shift()),
         is_packed_(packing.scale || packing.offset),
         is_missing_(packing) {}
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "backends/format/array_source.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
@@ -19,5 +20,10 @@ class StoredChunks {
   // nullopt if a listing does not tell, or if there are more than `most` chunks.
   virtual model::Result<std::optional<std::vector<uint64_t>>> ListChunks(size_t most) const = 0;
 };
+
+// What `source`, which has `count` chunks, lists. nullopt also if the array has too few chunks
+// for a listing to be worth while, or too many of them exist.
+model::Result<std::optional<std::vector<uint64_t>>> FindStoredChunks(const ArraySource& source,
+                                                                     uint64_t count);
 
 }  // namespace ndlfs::backends

@@ -21,8 +21,7 @@ struct Readable {
 //
 // Descriptors stay open: the process closes those that it does not need before. With
 // system calls refused, it can send and receive over that socket only, write to standard error
-// only, and, if there are `readable` files, read what is open: so the process of HDF4 keeps the
-// descriptor of its one file.
+// only, and, if there are `readable` files, read what is open.
 //
 // Says what is out of reach now.
 struct Confinement {

@@ -19,35 +19,19 @@ constexpr size_t kMostReads = size_t{1} << 17;
 constexpr size_t kOwnReads = 64;
 std::atomic<size_t> all_reads{0};
 
-Generation VersionOfNames(std::span<const StoreEntry> entries) {
-  VersionHash hash;
-  for (const StoreEntry& entry : entries) {
-    hash.Add(std::hash<std::string>()(entry.name));
-    hash.Add(uint64_t{entry.is_prefix});
-  }
-  return Generation::OfNumbers({hash.value(), entries.size()});
-}
-
 // The first of `reads` and those after it that one question to their store can answer.
 std::span<const Read> Together(std::span<const Read> reads) {
   size_t count = 1;
-  while (!reads[0].is_listing && count < std::min(reads.size(), kReadsAtOnce) &&
-         !reads[count].is_listing && reads[count].store == reads[0].store) {
+  while (count < std::min(reads.size(), kReadsAtOnce) && reads[count].store == reads[0].store) {
     ++count;
   }
   return reads.first(count);
 }
 
 std::vector<Result<Info>> AskFor(std::span<const Read> reads) {
-  const Read& first = reads[0];
-  if (first.is_listing) {
-    return {first.store->List(first.key).map([](const std::vector<StoreEntry>& entries) {
-      return Info(ValueInfo{.generation = VersionOfNames(entries)});
-    })};
-  }
   std::vector<std::string_view> keys;
   for (const Read& read : reads) keys.push_back(read.key);
-  return first.store->StatMany(keys);
+  return reads[0].store->StatMany(keys);
 }
 
 // Calls `tell` with each read and its present answer, in their order, until it returns false.
@@ -79,26 +63,15 @@ bool ReadSet::has_room() const { return size() < kOwnReads || all_reads < kMostR
 
 void ReadSet::Add(const std::shared_ptr<const Store>& store, std::string_view key,
                   Version version) {
-  Add(store, false, key, std::move(version));
-}
-
-void ReadSet::AddListing(const std::shared_ptr<const Store>& store, std::string_view prefix,
-                         std::span<const StoreEntry> entries) {
-  Add(store, true, prefix, VersionOfNames(entries));
-}
-
-void ReadSet::Add(const std::shared_ptr<const Store>& store, bool is_listing,
-                  std::string_view key, Version version) {
   const auto [place, is_new] = places_.try_emplace(store.get(), stores_.size());
   if (is_new) stores_.push_back(store);
-  Key noted(place->second, is_listing, key);
+  Key noted(place->second, key);
   all_reads += versions_.try_emplace(std::move(noted), std::move(version)).second ? 1 : 0;
 }
 
 void ReadSet::Merge(const ReadSet& other) {
   for (const auto& [key, version] : other.versions_) {
-    const auto& [place, is_listing, name] = key;
-    Add(other.stores_[place], is_listing, name, version);
+    Add(other.stores_[key.first], key.second, version);
   }
 }
 
@@ -106,13 +79,13 @@ const ReadSet::Version* ReadSet::Find(const std::shared_ptr<const Store>& store,
                                       std::string_view key) const {
   const auto place = places_.find(store.get());
   if (place == places_.end()) return nullptr;
-  const auto found = versions_.find(Key(place->second, false, key));
+  const auto found = versions_.find(Key(place->second, key));
   return found == versions_.end() ? nullptr : &found->second;
 }
 
 Read ReadSet::ReadOf(const Versions::value_type& noted) const {
-  const auto& [place, is_listing, key] = noted.first;
-  return {stores_[place], key, is_listing, noted.second};
+  const auto& [place, key] = noted.first;
+  return {stores_[place], key, noted.second};
 }
 
 std::vector<Read> ReadSet::reads() const {
@@ -135,7 +108,7 @@ std::vector<Read> ReadSet::Ends(size_t count) const {
 uint64_t ReadSet::Fingerprint() const {
   VersionHash hash;
   for (const auto& [key, version] : versions_) {
-    hash.Add(std::hash<std::string>()(std::get<std::string>(key)));
+    hash.Add(std::hash<std::string>()(key.second));
     hash.Add(version);
   }
   return hash.value();

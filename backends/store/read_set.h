@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "backends/store/store.h"
@@ -19,8 +19,8 @@
 namespace ndlfs::backends {
 
 // A list of questions to stores and their answers: the version of each value, or that there is
-// none, and the names below each prefix. Something that was made from these answers is up to
-// date while the stores still give the same answers.
+// none. Something that was made from these answers is up to date while the stores still give
+// the same answers.
 //
 // Not thread-safe.
 class ReadSet {
@@ -28,8 +28,7 @@ class ReadSet {
   using Version = std::optional<Generation>;  // nullopt: no value
   struct Read {
     std::shared_ptr<const Store> store;
-    std::string key;          // or prefix
-    bool is_listing = false;  // `version` is that of the names below a prefix
+    std::string key;
     Version version;
   };
   // The version of a value that nobody has asked for yet: it differs from all others.
@@ -42,8 +41,6 @@ class ReadSet {
 
   // Notes an answer, unless one is noted for `key` already.
   void Add(const std::shared_ptr<const Store>& store, std::string_view key, Version version);
-  void AddListing(const std::shared_ptr<const Store>& store, std::string_view prefix,
-                  std::span<const StoreEntry> entries);
   // Adds all of `other`.
   void Merge(const ReadSet& other);
   // Whether one more answer may be added. All sets of the process share room for 131,072
@@ -66,11 +63,9 @@ class ReadSet {
   uint64_t Fingerprint() const;
 
  private:
-  using Key = std::tuple<size_t, bool, std::string>;  // the store, is_listing, key
+  using Key = std::pair<size_t, std::string>;  // the store, and its key
   using Versions = std::map<Key, Version>;
 
-  void Add(const std::shared_ptr<const Store>& store, bool is_listing, std::string_view key,
-           Version version);
   Read ReadOf(const Versions::value_type& noted) const;
 
   std::vector<std::shared_ptr<const Store>> stores_;

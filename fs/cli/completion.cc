@@ -127,39 +127,9 @@ std::string FishOption(const CompletionCommand& command, const CompletionOption&
 }  // namespace
 
 std::string BashCompletion(std::span<const CompletionCommand> commands) {
-  return fmt::format(R"(# Completion of ndlfs for bash.
-_ndlfs_words() {{
-  local IFS=$' \t\n'
-  mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
-}}
-_ndlfs_mounts() {{
-  local mount
-  compopt -o filenames
-  while read -r mount; do
-    printf -v mount %b "$mount"
-    [[ $mount == "$cur"* ]] && COMPREPLY+=("$mount")
-  done < <({})
-}}
-_ndlfs() {{
-  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}}
-  local command=${{COMP_WORDS[1]}}
-  COMPREPLY=()
-  if ((COMP_CWORD == 1)); then
-    _ndlfs_words '{} --help --version'
-    return
-  fi
-  # "--views=npy" is three words here.
-  [[ $cur == '=' ]] && cur=
-  [[ $prev == '=' ]] && prev=${{COMP_WORDS[COMP_CWORD - 2]}}
-  case "$command $prev" in
-{}  esac
-  case $command:$cur in
-{}  esac
-}}
-complete -o default -F _ndlfs ndlfs
-)",
-                     kListMounts, JoinedNames(commands), BashValues(commands),
-                     BashOptions(commands));
+  return fmt::format(
+#include "fs/cli/completion.bash.fmt.inc"
+      , kListMounts, JoinedNames(commands), BashValues(commands), BashOptions(commands));
 }
 
 std::string ZshCompletion(std::span<const CompletionCommand> commands) {
@@ -169,21 +139,9 @@ std::string ZshCompletion(std::span<const CompletionCommand> commands) {
     names += fmt::format("    {}\n", ShellQuote(command.name + ":" + ZshText(command.help)));
     cases += ZshCommand(command);
   }
-  return fmt::format(R"(#compdef ndlfs
-# Completion of ndlfs for zsh.
-if (( CURRENT == 2 )); then
-  local -a commands=(
-{}  )
-  _describe command commands
-else
-  local command=$words[2]
-  shift words
-  (( CURRENT-- ))
-  case $command in
-{}  esac
-fi
-)",
-                     names, cases);
+  return fmt::format(
+#include "fs/cli/completion.zsh.fmt.inc"
+      , names, cases);
 }
 
 std::string FishCompletion(std::span<const CompletionCommand> commands) {

@@ -41,9 +41,10 @@ struct ::stat ToStat(const FilesystemOptions& options, uint64_t ino,
   out.st_uid = options.uid.value_or(attributes.uid);
   out.st_gid = options.gid.value_or(attributes.gid);
   out.st_rdev = attributes.rdev;
-  out.st_size = static_cast<off_t>(attributes.size);
+  const uint64_t size = IsDirectory(attributes) ? 0 : *attributes.size;
+  out.st_size = static_cast<off_t>(size);
   out.st_blksize = 128L * 1024;
-  const uint64_t allocated = attributes.allocated.value_or(attributes.size);
+  const uint64_t allocated = attributes.allocated.value_or(size);
   out.st_blocks = static_cast<blkcnt_t>(allocated / 512 + (allocated % 512 != 0));
   out.st_mtim = out.st_atim = ToTimespec(attributes.mtime_ns);
   out.st_ctim = ToTimespec(attributes.ctime_ns);
@@ -77,7 +78,8 @@ model::Result<fuse_entry_param> CountLookup(const FilesystemOptions& options, In
   const double timeout = TimeoutOf(options, parent, name);
   const bool asks_for_each = AsNode(parent).DependsOnCaller() || node->DependsOnCaller();
   const bool is_volatile = node->IsVolatile();
-  const auto inode = table.Lookup(parent.nodeid, name, std::move(node));
+  const auto inode =
+      table.Lookup(parent.nodeid, name, std::move(node), !IsDirectory(attributes));
   if (!inode) return model::Stale("lookup: it has changed");
   fuse_entry_param entry = MakeEntry(options, *inode, attributes, timeout);
   if (is_volatile) entry.attr_timeout = 0;

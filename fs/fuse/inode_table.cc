@@ -22,7 +22,7 @@ InodeTable::InodeTable(ObjectPtr root, Hash hash) : hash_(std::move(hash)) {
   // The root is nobody's child: it has a place, but in no bucket.
   const Index place = places_.Add({.ino = kRoot, .uses = 1});
   nodes_.Add({.object = std::move(root), .lookups = 1, .place = place});
-  known_ = 1;
+  known_ = objects_ = 1;
 }
 
 InodeTable::Index InodeTable::AnyNode(NodeId nodeid) const {
@@ -57,27 +57,30 @@ std::optional<InodeTable::Inode> InodeTable::FindParent(NodeId nodeid) const {
 }
 
 std::optional<InodeTable::Inode> InodeTable::Lookup(NodeId parent, std::string_view name,
-                                                    ObjectPtr object) {
+                                                    ObjectPtr object, bool is_file) {
   // Destroyed after the lock is given back: what is left of it, or what it replaces.
   ObjectPtr rest = std::move(object);
   const model::MutexLock lock(mutex_);
   const Index parent_node = KnownNode(parent);
   if (parent_node == kNone) return std::nullopt;
-  return LookupLocked(PlaceAt(nodes_[parent_node].place, name), rest);
+  return LookupLocked(PlaceAt(nodes_[parent_node].place, name), rest, is_file);
 }
 
-InodeTable::Inode InodeTable::LookupLocked(Index place, ObjectPtr& object) {
+InodeTable::Inode InodeTable::LookupLocked(Index place, ObjectPtr& object, bool is_file) {
   const Index current = places_[place].current;
-  if (current == kNone) return Add(place, std::move(object), 0);
+  if (current == kNone) return Add(place, std::move(object), 0, is_file);
   Node& node = nodes_[current];
   if (node.object == nullptr) {
-    if (object->ListedFacts() != node.listed_facts) return Add(place, std::move(object), 0);
+    if (object->ListedFacts() != node.listed_facts) {
+      return Add(place, std::move(object), 0, is_file);
+    }
     node.object = std::move(object);
+    ++objects_;
     return CountLookup(current);
   }
   switch (node.object->Compare(*object)) {
     case TreeNode::Relation::kDifferent:
-      return Add(place, std::move(object), 0);
+      return Add(place, std::move(object), 0, is_file);
     case TreeNode::Relation::kUpdated:
       std::swap(node.object, object);
       break;
@@ -94,11 +97,11 @@ std::optional<InodeTable::Inode> InodeTable::LookupListed(NodeId parent, std::st
   if (parent_node == kNone) return std::nullopt;
   const Index place = PlaceAt(nodes_[parent_node].place, name);
   const Index current = places_[place].current;
-  if (current == kNone) return Add(place, nullptr, version.facts);
+  if (current == kNone) return Add(place, nullptr, version.facts, true);
   Node& node = nodes_[current];
   const bool is_same =
       node.object ? node.object->IsListedAs(version) : node.listed_facts == version.facts;
-  return is_same ? CountLookup(current) : Add(place, nullptr, version.facts);
+  return is_same ? CountLookup(current) : Add(place, nullptr, version.facts, true);
 }
 
 std::optional<InodeTable::Inode> InodeTable::Complete(NodeId nodeid, ObjectPtr object) {
@@ -110,6 +113,7 @@ std::optional<InodeTable::Inode> InodeTable::Complete(NodeId nodeid, ObjectPtr o
   if (node.object == nullptr) {
     if (rest->ListedFacts() != node.listed_facts) return std::nullopt;
     node.object = std::move(rest);
+    ++objects_;
   }
   return Describe(index);
 }
@@ -147,6 +151,7 @@ std::optional<InodeTable::Inode> InodeTable::Revive(NodeId nodeid, ObjectPtr obj
   Node& node = nodes_[index];
   if (node.lookups == 0) {
     ++known_;
+    ++objects_;
     node.object = std::move(rest);
     Index& current = places_[node.place].current;
     if (current == kNone) current = index;
@@ -161,7 +166,7 @@ std::optional<InodeTable::Inode> InodeTable::LookupParent(NodeId nodeid, ObjectP
   if (node == kNone || node == kRootNode) return std::nullopt;
   const Index parent = places_[nodes_[node].place].parent;
   if (places_[parent].parent == kNone) return CountLookup(kRootNode);
-  return LookupLocked(parent, rest);
+  return LookupLocked(parent, rest, false);
 }
 
 size_t InodeTable::BucketOfName(uint64_t parent_ino, std::string_view name) const {
@@ -261,9 +266,12 @@ InodeTable::Inode InodeTable::Describe(Index index) const {
           .listed_facts = node.object ? 0 : node.listed_facts};
 }
 
-InodeTable::Inode InodeTable::Add(Index place, ObjectPtr object, uint64_t listed_facts) {
+InodeTable::Inode InodeTable::Add(Index place, ObjectPtr object, uint64_t listed_facts,
+                                  bool is_file) {
+  if (object != nullptr) ++objects_;
   const Index index = nodes_.Add({.object = std::move(object),
                                   .lookups = 1,
+                                  .is_file = is_file,
                                   .listed_facts = listed_facts,
                                   .serial = ++serial_,
                                   .place = place});
@@ -284,6 +292,7 @@ void InodeTable::Forget(NodeId nodeid, uint64_t count) {
     return;
   }
   dropped = std::move(node.object);
+  if (dropped != nullptr) --objects_;
   node.lookups = 0;
   --known_;
   Index& current = places_[node.place].current;
@@ -311,6 +320,29 @@ uint64_t InodeTable::InoOf(uint64_t parent_ino, std::string_view name) const {
 size_t InodeTable::size() const {
   const model::MutexLock lock(mutex_);
   return known_;
+}
+
+uint64_t InodeTable::held_bytes() const {
+  const model::MutexLock lock(mutex_);
+  return known_ * kNodeBytes + objects_ * kObjectBytes;
+}
+
+std::vector<InodeTable::Name> InodeTable::NamesToForget(uint64_t bytes, size_t most) {
+  std::vector<Name> names;
+  const model::MutexLock lock(mutex_);
+  const Index limit = nodes_.limit();
+  for (Index looks = 0; looks < limit && bytes != 0 && names.size() < most; ++looks) {
+    const Index index = next_to_forget_++ % limit;
+    const Node* const node = nodes_.Find(index);
+    if (node == nullptr || node->lookups == 0 || !node->is_file) continue;
+    const Place& place = places_[node->place];
+    const Index parent =
+        places_[place.parent].parent == kNone ? kRootNode : places_[place.parent].current;
+    if (parent == kNone || nodes_[parent].lookups == 0) continue;
+    names.push_back({IdOf(parent), place.name});
+    bytes -= std::min(bytes, kNodeBytes + (node->object != nullptr ? kObjectBytes : 0));
+  }
+  return names;
 }
 
 }  // namespace ndlfs::fs

@@ -32,8 +32,8 @@
 namespace ndlfs::fs {
 
 // Thread-safe. Each method takes a few look-ups. The only callbacks that run under the lock are
-// the comparisons of nodes and the hash function. A name that the kernel knows takes about a
-// hundred bytes, apart from its object.
+// the comparisons of nodes and the hash function. A name that the kernel knows takes about 150
+// bytes, apart from its object.
 class InodeTable {
  public:
   using NodeId = uint64_t;
@@ -62,8 +62,9 @@ class InodeTable {
 
   // Counts one more lookup of `name` in `parent`, which has found `object`.
   // Returns the inode that is there already if it has the same object, else a
-  // new one. nullopt if `parent` has been forgotten.
-  std::optional<Inode> Lookup(NodeId parent, std::string_view name, ObjectPtr object);
+  // new one. nullopt if `parent` has been forgotten. `is_file`: it is no directory.
+  std::optional<Inode> Lookup(NodeId parent, std::string_view name, ObjectPtr object,
+                              bool is_file = false);
 
   // The same for a name that a listing told together with its attributes. The kernel forgets
   // most of these names without using them, so there is no object before Complete(). Until then
@@ -100,6 +101,18 @@ class InodeTable {
   // Number of nodeids, with the root.
   size_t size() const;
 
+  // About how many bytes of memory the known nodeids take, with their objects.
+  uint64_t held_bytes() const;
+  // A name that the kernel should be asked to forget. It is that of a file: a program may work
+  // in a directory, whose name has to stay.
+  struct Name {
+    NodeId parent;
+    std::string name;
+  };
+  // At most `most` such names, those that were found first coming first. They take about
+  // `bytes` bytes in total. Each call goes on behind the one before.
+  std::vector<Name> NamesToForget(uint64_t bytes, size_t most);
+
  private:
   using Index = uint32_t;
   static constexpr Index kNone = ~Index{0};
@@ -118,11 +131,14 @@ class InodeTable {
   // The object that a nodeid stands for. Without lookups it is only remembered.
   struct Node {
     ObjectPtr object = {};
-    uint64_t lookups = 0;
+    uint64_t lookups : 63 = 0;
+    uint64_t is_file : 1 = 0;
     uint64_t listed_facts = 0;  // while there is no object
     uint32_t serial = 0;        // see IdOf()
     Index place = kNone;
   };
+  // What a known nodeid takes in this table, and its object elsewhere.
+  static constexpr uint64_t kNodeBytes = 150, kObjectBytes = 500;
 
   // The nodeid of a node: its index, combined with a serial number that comes again after 2^32
   // nodes.
@@ -144,9 +160,10 @@ class InodeTable {
   uint64_t FreeIno(uint64_t hash) const REQUIRES(mutex_);
   bool IsUsed(uint64_t ino) const REQUIRES(mutex_);
 
-  Inode LookupLocked(Index place, ObjectPtr& object) REQUIRES(mutex_);
+  Inode LookupLocked(Index place, ObjectPtr& object, bool is_file) REQUIRES(mutex_);
   Inode CountLookup(Index node) REQUIRES(mutex_);
-  Inode Add(Index place, ObjectPtr object, uint64_t listed_facts) REQUIRES(mutex_);
+  Inode Add(Index place, ObjectPtr object, uint64_t listed_facts, bool is_file)
+      REQUIRES(mutex_);
   void Remember(NodeId nodeid) REQUIRES(mutex_);
   Inode Describe(Index node) const REQUIRES(mutex_);
 
@@ -154,6 +171,8 @@ class InodeTable {
   mutable model::Mutex mutex_;
   uint32_t serial_ GUARDED_BY(mutex_) = 0;
   size_t known_ GUARDED_BY(mutex_) = 0;
+  size_t objects_ GUARDED_BY(mutex_) = 0;        // of known nodeids
+  Index next_to_forget_ GUARDED_BY(mutex_) = 1;  // where NamesToForget() goes on
   Slab<Node> nodes_ GUARDED_BY(mutex_);
   Slab<Place> places_ GUARDED_BY(mutex_);
   // Places by parent and name, and by ino, each bucket a list; a power of two.

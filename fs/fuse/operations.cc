@@ -346,6 +346,7 @@ struct Handlers {
     // A caller that was interrupted, or has waited for too long, has not got the nodeid, and so
     // will not forget it.
     if (!AnswerEntry(request, entry)) fs.table_.Forget(entry.ino, 1);
+    fs.NoteFound();
     return {};
   }
 
@@ -476,7 +477,7 @@ struct Handlers {
               NDLFS_TRY(const auto inode, Find(fs, nodeid));
               NDLFS_TRY(const auto attributes, AsNode(inode).Stat());
               found = std::optional<uint64_t>();
-              if (begin < attributes.size) found = is_data ? begin : attributes.size;
+              if (begin < *attributes.size) found = is_data ? begin : *attributes.size;
             }
             if (!found) return model::Propagate(std::move(found).error());
             if (!*found) return AnswerRefusal(request, ENXIO);
@@ -601,6 +602,7 @@ struct Handlers {
           NDLFS_RETURN_IF_ERROR(directory->Visit(
               from, [&](const auto& entry, uint64_t next) { return reply.Add(entry, next); }));
           reply.Send(request);
+          fs.NoteFound();
           return {};
         },
         directory->opener());
@@ -707,6 +709,35 @@ constexpr std::chrono::milliseconds kForgottenTogether{500};
 
 void Filesystem::NoteForgotten(size_t count) {
   if (forgotten_.fetch_add(count) + count >= kManyNames && wake_) wake_(kForgottenTogether);
+}
+
+// The memory for names that the kernel knows. Left to itself, it forgets none while the machine
+// has memory, and finds them again in microseconds.
+constexpr uint64_t kMostNameBytes = uint64_t{16} << 20;
+constexpr size_t kForgottenAtOnce = 4096;
+
+void Filesystem::NoteFound() const {
+  if (wake_forgetter_ && table_.held_bytes() > kMostNameBytes)
+    wake_forgetter_(until_forgotten_.load());
+}
+
+std::optional<RequestQueue::Clock::duration> Filesystem::ForgetNames(fuse_session* session) {
+  const uint64_t held = table_.held_bytes();
+  if (held <= kMostNameBytes) return std::nullopt;
+  const auto names =
+      table_.NamesToForget(held - kMostNameBytes + kMostNameBytes / 8, kForgottenAtOnce);
+  size_t known = 0;
+  for (const auto& [parent, name] : names) {
+    const int error =
+        fuse_lowlevel_notify_inval_entry(session, parent, name.data(), name.size());
+    if (error == -ENOSYS) return std::nullopt;
+    known += error == 0 ? 1 : 0;
+  }
+  // Open files and directories stay: looking for others at once would be for nothing.
+  constexpr size_t kFew = 64;
+  until_forgotten_ = known < kFew ? kUntilMoreAreKnown : kUntilForgotten;
+  if (names.empty()) return std::nullopt;
+  return until_forgotten_.load();
 }
 
 std::optional<RequestQueue::Clock::duration> Filesystem::Tick(

@@ -30,6 +30,7 @@
 #include "fs/tree/tree_node.h"
 
 struct fuse_lowlevel_ops;
+struct fuse_session;
 
 namespace ndlfs::fs {
 
@@ -86,6 +87,15 @@ class Filesystem {
   // nullopt: when `wake` is called.
   std::optional<RequestQueue::Clock::duration> Tick(RequestQueue::Clock::time_point now);
 
+  // `wake` is called when ForgetNames() should be called within some time. Set it before the
+  // first request.
+  void set_wake_forgetter(std::function<void(RequestQueue::Clock::duration within)> wake) {
+    wake_forgetter_ = std::move(wake);
+  }
+  // Asks the kernel to forget names when those that it knows take much memory. Waits for
+  // requests in their directories, so nothing else may wait for this. Returns as Tick() does.
+  std::optional<RequestQueue::Clock::duration> ForgetNames(fuse_session* session);
+
   // The queue that decides when requests run. The session calls its End() before the session
   // itself ends, because requests need the session for their answers.
   RequestQueue& queue() { return queue_; }
@@ -105,14 +115,22 @@ class Filesystem {
   void Complain(std::string_view line) noexcept;
   // Call it after `count` more nodeids were forgotten.
   void NoteForgotten(size_t count);
+  // Call it after names were found.
+  void NoteFound() const;
+
+  static constexpr std::chrono::milliseconds kUntilForgotten{5};
+  static constexpr std::chrono::milliseconds kUntilMoreAreKnown{1000};
 
   const FilesystemOptions options_;
   const Report report_;
   std::function<void(RequestQueue::Clock::duration)> wake_;
+  std::function<void(RequestQueue::Clock::duration)> wake_forgetter_;
   std::function<void()> on_ready_;
   std::function<void()> on_first_open_;
   std::once_flag first_open_;
   InodeTable table_;
+  // The time until the kernel is asked to forget more names.
+  std::atomic<std::chrono::milliseconds> until_forgotten_{kUntilForgotten};
   std::atomic<size_t> forgotten_{0};  // since memory was last given back
   OpenLimits open_limits_;
   int device_ = -1;

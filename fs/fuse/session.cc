@@ -159,12 +159,14 @@ model::Result<void> Session::Run() {
   const auto tick = [&](Receivers::Clock::time_point now) {
     return Sooner(filesystem_.Tick(now), receivers.Tick(now));
   };
-  std::optional<Ticker> running_ticker;
+  std::optional<Ticker> running_ticker, forgetter;
   {
     const SignalsBlocked blocked;
     running_ticker.emplace(tick);
+    forgetter.emplace([this](auto) { return filesystem_.ForgetNames(session_); });
   }
   ticker = &*running_ticker;
+  filesystem_.set_wake_forgetter([&](Receivers::Clock::duration t) { forgetter->Wake(t); });
   const int result = receivers.Run();
   // The mount may end between a thread's taking a request and its getting it (ECONNABORTED):
   // when many files were closed just before, nearly every time.
@@ -172,8 +174,10 @@ model::Result<void> Session::Run() {
   LastResort::Begin([this] { EndMount(); }, has_failed ? 1 : 0);
   filesystem_.queue().End();
   receivers.Join();
+  forgetter.reset();
   running_ticker.reset();
   filesystem_.set_wake({});
+  filesystem_.set_wake_forgetter({});
   if (has_failed) return model::IoError(-result, "reading requests");
   return {};
 }

@@ -26,7 +26,10 @@ constexpr size_t kMostBlock = size_t{1} << 20;
 size_t BlockBudget::Take(uid_t user, size_t wanted) {
   const MutexLock lock(mutex_);
   uint64_t& own = users_[user];
-  const size_t taken = wanted <= kLeast || HasShare(own, all_, most_, wanted) ? wanted : kLeast;
+  size_t taken = wanted;
+  while (taken > kLeast && !HasShare(own, all_, most_, taken)) {
+    taken = std::max(taken / 2, kLeast);
+  }
   own += taken;
   all_ += taken;
   return taken;
@@ -77,16 +80,20 @@ class Body::ReadRequest final : public QueuedRequest {
 };
 
 Body::Body(const BodyServices& services, HttpReply&& reply, uid_t user,
-           std::function<bool()> is_wanted)
+           std::function<bool()> is_wanted, backends::CallerPtr caller,
+           std::shared_ptr<backends::Cancellation> cancellation)
     : services_(services),
       file_(std::move(reply.file)),
       parts_(std::move(reply.parts)),
       length_(reply.length),
       user_(user),
       is_wanted_(std::move(is_wanted)),
+      caller_(std::move(caller)),
+      cancellation_(std::move(cancellation)),
       block_size_(kFirstBlock) {}
 
 Body::~Body() {
+  services_.budget.Return(user_, copied_to_);
   Drop(block_);
   if (next_) Drop(*next_);
 }
@@ -116,7 +123,8 @@ Result<Body::Block> Body::Read(const FileRange& range) const {
   Block block{.bytes = {}, .taken = size};
   auto count = [&]() -> Result<size_t> {
     try {
-      const backends::RequestContext::Scope scope({.cancellation = cancellation_});
+      const backends::RequestContext::Scope scope(
+          {.caller = caller_, .cancellation = cancellation_});
       block.bytes = backends::Bytes(size);
       NDLFS_TRY(const size_t read, file_->Read(range.offset, block.bytes.span()));
       if (read == size) file_->Delivered(range.offset, block.bytes.span());
@@ -145,7 +153,14 @@ Result<void> Body::ReadFirst() {
   }
   auto block = Read(*range);
   if (!block) return model::Propagate(std::move(block).error());
+  const bool is_whole = block->bytes.size() == length_;
   Put(std::move(block));
+  if (is_whole) return {};
+  auto place = services_.files.Take(user_);
+  if (!place || !place->Keep(file_->kept())) {
+    return model::IoError(EBUSY, "too many slow answers");
+  }
+  place_.emplace(*std::move(place));
   return {};
 }
 

@@ -12,23 +12,26 @@
 #include <optional>
 
 #include "backends/base/bytes.h"
+#include "backends/store/caller.h"
 #include "backends/store/cancellation.h"
 #include "fs/http/reply.h"
 #include "fs/http/site.h"
+#include "fs/serve/open_limits.h"
 #include "fs/serve/operation_counts.h"
 #include "fs/serve/request_queue.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
 
-// The memory of the blocks that wait for slow clients, shared out among these (user_share.h).
-// Thread-safe.
+// The memory of replies that wait for slow clients, shared out among the addresses of these
+// (user_share.h). Thread-safe.
 class BlockBudget {
  public:
   explicit BlockBudget(uint64_t most) : most_(most) {}
 
-  // How many bytes `user` may take for a block of at most `wanted` bytes. Blocks of kLeast
-  // bytes are always granted: connections are limited, too.
+  // How many bytes `user` may take for a block of at most `wanted` bytes: a half, a quarter ...
+  // of it where others take the memory. Blocks of kLeast bytes are always granted: connections
+  // are limited, too.
   size_t Take(uid_t user, size_t wanted) EXCLUDES(mutex_);
   void Return(uid_t user, size_t taken) EXCLUDES(mutex_);
 
@@ -46,6 +49,7 @@ struct BodyServices {
   const Site& site;
   RequestQueue& queue;
   BlockBudget& budget;
+  OpenLimits& files;  // those that clients read for long
   OperationCounts& counts;
 };
 
@@ -53,14 +57,16 @@ struct BodyServices {
 // slow client costs a block, and no thread. Thread-safe.
 class Body : public std::enable_shared_from_this<Body> {
  public:
-  // `is_wanted` as QueuedRequest::IsWanted().
+  // `is_wanted` as QueuedRequest::IsWanted(); `cancellation` is that of the request.
   Body(const BodyServices& services, HttpReply&& reply, uid_t user,
-       std::function<bool()> is_wanted);
+       std::function<bool()> is_wanted, backends::CallerPtr caller,
+       std::shared_ptr<backends::Cancellation> cancellation);
   ~Body();
 
   std::optional<uint64_t> length() const { return length_; }
 
-  // Reads the first block on this thread. A failure is an error that the reply can still tell.
+  // Reads the first block on this thread. A failure is an error that the reply can still tell:
+  // kBusy if the client has too much memory in files that it reads.
   model::Result<void> ReadFirst() EXCLUDES(mutex_);
 
   enum class State {
@@ -80,6 +86,10 @@ class Body : public std::enable_shared_from_this<Body> {
   // All bytes, if ReadFirst() has read all, and Take() was not called; empty otherwise. They
   // live as long as the body.
   backends::ConstByteSpan WholeInMemory() const EXCLUDES(mutex_);
+
+  // Takes memory for what the body is copied to, as BlockBudget::Take(). It is given back with
+  // the body. Call it once at most.
+  size_t TakeMemory(size_t wanted) { return copied_to_ = services_.budget.Take(user_, wanted); }
 
   // Nobody waits for the body any more.
   void Abandon();
@@ -106,8 +116,10 @@ class Body : public std::enable_shared_from_this<Body> {
   const std::optional<uint64_t> length_;
   const uid_t user_;
   const std::function<bool()> is_wanted_;
-  const std::shared_ptr<backends::Cancellation> cancellation_ =
-      std::make_shared<backends::Cancellation>();
+  const backends::CallerPtr caller_;
+  const std::shared_ptr<backends::Cancellation> cancellation_;
+  size_t copied_to_ = 0;                    // bytes of the budget
+  std::optional<OpenLimits::Place> place_;  // of `file_`, if ReadFirst() has not read all of it
 
   mutable model::Mutex mutex_;
   // The part that is sent, how much of its text was taken, and of its range was read.

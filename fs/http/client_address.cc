@@ -4,57 +4,107 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
+#include <cstring>
 #include <string_view>
 
 #include "fs/http/parse/fields.h"
+#include "model/number_text.h"
 #include "model/secret_hash.h"
 
 namespace ndlfs::fs {
 namespace {
 
-uid_t ClientOfBytes(const void* bytes, size_t size) {
-  return static_cast<uid_t>(
-      model::SecretHash(std::string_view(static_cast<const char*>(bytes), size)));
-}
+constexpr unsigned kAllBits = 128;
+constexpr unsigned kMappedBits = 96;  // before an address of IPv4
 
 uid_t ClientOfV6(const in6_addr& address) {
   constexpr size_t kNetwork = 8;
-  if (IN6_IS_ADDR_V4MAPPED(&address)) return ClientOfBytes(address.s6_addr + 12, 4);
-  return ClientOfBytes(address.s6_addr, kNetwork);
+  const std::string_view bytes(reinterpret_cast<const char*>(address.s6_addr), kAllBits / 8);
+  return static_cast<uid_t>(model::SecretHash(IN6_IS_ADDR_V4MAPPED(&address)
+                                                  ? bytes.substr(kMappedBits / 8)
+                                                  : bytes.substr(0, kNetwork)));
 }
 
-bool IsOfThisMachine(const sockaddr* address) {
-  if (address == nullptr || address->sa_family == AF_UNIX) return true;
-  if (address->sa_family == AF_INET) {
-    return ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24 == 127;
+// nullopt for a Unix socket.
+std::optional<in6_addr> V6Of(const sockaddr* address) {
+  if (address == nullptr) return std::nullopt;
+  if (address->sa_family == AF_INET6) {
+    return reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
   }
-  const auto& v6 = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
-  return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
+  if (address->sa_family != AF_INET) return std::nullopt;
+  in6_addr mapped = {};
+  mapped.s6_addr[10] = mapped.s6_addr[11] = 0xFF;
+  std::memcpy(mapped.s6_addr + kMappedBits / 8,
+              &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, sizeof(in_addr));
+  return mapped;
 }
 
 }  // namespace
 
 uid_t ClientOf(const sockaddr* address) {
-  if (address == nullptr) return 0;
-  if (address->sa_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
-    return ClientOfBytes(&v4, sizeof(v4));
-  }
-  if (address->sa_family == AF_INET6) {
-    return ClientOfV6(reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
-  }
-  return 0;
+  const auto v6 = V6Of(address);
+  return v6 ? ClientOfV6(*v6) : 0;
 }
 
-std::optional<uid_t> ClientBehindProxy(const sockaddr* proxy,
-                                       const std::string& forwarded_for) {
-  if (!IsOfThisMachine(proxy)) return std::nullopt;
-  const size_t comma = forwarded_for.rfind(',');
-  const std::string last(TrimBlanks(std::string_view(forwarded_for).substr(comma + 1)));
-  in_addr v4;
-  if (::inet_pton(AF_INET, last.c_str(), &v4) == 1) return ClientOfBytes(&v4, sizeof(v4));
-  in6_addr v6;
-  if (::inet_pton(AF_INET6, last.c_str(), &v6) == 1) return ClientOfV6(v6);
+std::optional<Proxies::Address> Proxies::ParseAddress(const std::string& text) {
+  Address address;
+  for (const std::string& form : {text, "::ffff:" + text}) {
+    if (::inet_pton(AF_INET6, form.c_str(), address.data()) == 1) return address;
+  }
+  return std::nullopt;
+}
+
+model::Result<Proxies> Proxies::Parse(const std::vector<std::string>& texts) {
+  Proxies out;
+  for (const std::string& text : texts) {
+    if (text == "unix") {
+      out.has_unix_ = true;
+      continue;
+    }
+    const size_t slash = text.find('/');
+    const auto address = ParseAddress(text.substr(0, slash));
+    const unsigned outer = text.find(':') == text.npos ? kMappedBits : 0;
+    std::optional<unsigned> bits = kAllBits - outer;
+    if (slash != text.npos) bits = model::ParseNumber<unsigned>(text.substr(slash + 1));
+    if (!address || !bits || *bits > kAllBits - outer) {
+      return model::BadInput("--proxy: {} is no address or network, and not \"unix\"",
+                             model::Quote(text));
+    }
+    out.networks_.push_back({*address, *bits + outer});
+  }
+  return out;
+}
+
+bool Proxies::Has(const Address& address) const {
+  return std::ranges::any_of(networks_, [&](const Network& network) {
+    for (unsigned bit = 0; bit < network.bits; ++bit) {
+      const unsigned difference = address[bit / 8] ^ network.address[bit / 8];
+      if ((difference >> (7 - bit % 8) & 1) != 0) return false;
+    }
+    return true;
+  });
+}
+
+bool Proxies::Has(const sockaddr* address) const {
+  const auto v6 = V6Of(address);
+  return v6 ? Has(std::to_array(v6->s6_addr)) : has_unix_;
+}
+
+std::optional<uid_t> Proxies::ClientBehind(const std::string& forwarded_for) const {
+  std::string_view rest = forwarded_for;
+  while (!rest.empty()) {
+    const size_t comma = rest.rfind(',');
+    const size_t begin = comma == rest.npos ? 0 : comma + 1;
+    const auto address = ParseAddress(std::string(TrimBlanks(rest.substr(begin))));
+    if (!address) return std::nullopt;
+    if (!Has(*address)) {
+      in6_addr v6;
+      std::memcpy(v6.s6_addr, address->data(), address->size());
+      return ClientOfV6(v6);
+    }
+    rest = rest.substr(0, comma == rest.npos ? 0 : comma);
+  }
   return std::nullopt;
 }
 

@@ -2,6 +2,8 @@
 #include "fs/http/content_type.h"
 
 #include <array>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "fs/http/parse/fields.h"
@@ -11,40 +13,24 @@ namespace {
 
 // Texts of the tree are UTF-8. `netcdf` and `hdf5` are what servers of such files send,
 // although nobody has registered them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 27> kTypes = {{
-    {".html", "text/html; charset=utf-8"},
-    {".txt", "text/plain; charset=utf-8"},
-    {".yaml", "text/plain; charset=utf-8"},
-    {".log", "text/plain; charset=utf-8"},
-    {".hdr", "text/plain; charset=utf-8"},
-    {".nhdr", "text/plain; charset=utf-8"},
-    {".mhd", "text/plain; charset=utf-8"},
-    {".ctl", "text/plain; charset=utf-8"},
-    {".bov", "text/plain; charset=utf-8"},
-    {".dds", "text/plain; charset=utf-8"},
-    {".das", "text/plain; charset=utf-8"},
-    {".cdl", "text/plain; charset=utf-8"},
-    {"/metrics", "text/plain; version=0.0.4; charset=utf-8"},
-    {".csv", "text/csv; charset=utf-8"},
-    {".json", "application/json"},
-    {"/.zarray", "application/json"},
-    {"/.zattrs", "application/json"},
-    {"/.zgroup", "application/json"},
-    {"/.zmetadata", "application/json"},
-    {".jsonl", "application/jsonl"},
-    {".xmf", "application/xml"},
-    {".vrt", "application/xml"},
-    {".png", "image/png"},
-    {".tif", "image/tiff"},
-    {".nc", "application/x-netcdf"},
-    {".nc4", "application/x-netcdf"},
-    {".h5", "application/x-hdf5"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 34> kTypes = {{
+#include "fs/http/content_types.inc"
 }};
 
-}  // namespace
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTypesOfPages = {{
+    {".html", "text/html; charset=utf-8"},
+    {".htm", "text/html; charset=utf-8"},
+    {".svg", "image/svg+xml"},
+    {".xml", "application/xml"},
+    {".js", "text/javascript; charset=utf-8"},
+    {".mjs", "text/javascript; charset=utf-8"},
+    {".css", "text/css; charset=utf-8"},
+}};
 
-std::string ContentTypeOf(std::string_view name) {
-  for (const auto& [end, type] : kTypes) {
+std::optional<std::string> FindType(
+    std::span<const std::pair<std::string_view, std::string_view>> types,
+    std::string_view name) {
+  for (const auto& [end, type] : types) {
     const bool is_whole = end.starts_with('/');
     if (is_whole && name == end.substr(1)) return std::string(type);
     if (!is_whole && name.size() >= end.size() &&
@@ -52,7 +38,15 @@ std::string ContentTypeOf(std::string_view name) {
       return std::string(type);
     }
   }
-  return "application/octet-stream";
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string ContentTypeOf(std::string_view name, bool is_page) {
+  const auto page = is_page ? FindType(kTypesOfPages, name) : std::nullopt;
+  if (page) return *page;
+  return FindType(kTypes, name).value_or("application/octet-stream");
 }
 
 }  // namespace ndlfs::fs

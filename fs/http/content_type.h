@@ -6,7 +6,8 @@
 
 namespace ndlfs::fs {
 
-// The media type of a file, by the end of its name.
-std::string ContentTypeOf(std::string_view name);
+// The media type of a file, by the end of its name. Pages, and what browsers load for them, are
+// plain text unless `is_page`.
+std::string ContentTypeOf(std::string_view name, bool is_page = false);
 
 }  // namespace ndlfs::fs

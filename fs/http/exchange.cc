@@ -54,7 +54,8 @@ void Exchange::Enqueue(Lane lane) {
 
 void Exchange::Run(Lane lane) noexcept {
   try {
-    const backends::RequestContext::Scope scope({.cancellation = cancellation_});
+    const backends::RequestContext::Scope scope(
+        {.caller = client_.caller, .cancellation = cancellation_});
     Find(lane);
   } catch (const std::bad_alloc&) {
     Put(RefusalReply(ENOMEM), nullptr);
@@ -76,7 +77,7 @@ void Exchange::Find(Lane lane) {
     return;
   }
   auto& reply = std::get<HttpReply>(answer);
-  const bool decodes = reply.file && request_.method == HttpRequest::Method::kGet &&
+  const bool decodes = reply.file && request_.method != HttpRequest::Method::kHead &&
                        reply.length.value_or(1) != 0;
   if (decodes && lane == Lane::kLook) {
     head_ = std::move(reply);
@@ -89,15 +90,18 @@ void Exchange::Find(Lane lane) {
 }
 
 void Exchange::MakeBody(HttpReply reply) {
-  HttpReply head{.status = reply.status, .fields = reply.fields, .length = reply.length};
+  HttpReply head{.status = reply.status,
+                 .is_page = reply.is_page,
+                 .fields = reply.fields,
+                 .length = reply.length};
   const auto body = std::make_shared<Body>(services_.body, std::move(reply), client_.user,
-                                           client_.is_waiting);
+                                           client_.is_waiting, client_.caller, cancellation_);
   const auto first = body->ReadFirst();
   if (first) {
     Put(std::move(head), body);
     return;
   }
-  if (std::exchange(is_known_, false)) {
+  if (std::exchange(is_known_, false) && !cancellation_->is_cancelled()) {
     services_.body.site.ForgetKnown(request_);
     Enqueue(Lane::kLook);
     return;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/store/caller.h"
 #include "backends/store/cancellation.h"
 #include "fs/http/body.h"
 #include "fs/http/reply.h"
@@ -28,12 +29,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   struct Client {
     uid_t user = 0;                    // for shares of the queue
     std::function<bool()> is_waiting;  // as QueuedRequest::IsWanted()
+    backends::CallerPtr caller = {};   // for what may be read
   };
 
   Exchange(const Services& services, HttpRequest request, Client client)
       : services_(services), request_(std::move(request)), client_(std::move(client)) {}
-
-  const HttpRequest& request() const { return request_; }
 
   // Begins to find the reply; calls `on_reply` once, on any thread, when there is one. `known`
   // is the reply of Site::AnswerKnown(), which still needs its body.

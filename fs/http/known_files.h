@@ -19,7 +19,8 @@ namespace ndlfs::fs {
 struct FoundFile {
   std::shared_ptr<const FileHandle> handle;
   Validators validators;
-  std::optional<uint64_t> size;  // nullopt if it is not known
+  FileSize size;
+  bool is_page = false;  // as in HttpReply
 };
 
 // The files that were opened last. Clients ask for one file many times a second, range by

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace ndlfs::fs {
 namespace {
@@ -103,6 +105,18 @@ std::string UrlOf(const sockaddr_storage& address) {
   return fmt::format("http://{}:{}", host, port);
 }
 
+// Has the system ask whether a client that says nothing is still there, and end the connection
+// if none answers. Connections take this over from the socket that accepts them.
+void NoticeSilence(int socket) {
+  constexpr std::array<std::pair<int, int>, 4> kTcpOptions = {
+      {{TCP_KEEPIDLE, 20}, {TCP_KEEPINTVL, 5}, {TCP_KEEPCNT, 3}, {TCP_USER_TIMEOUT, 35'000}}};
+  const int on = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  for (const auto& [option, value] : kTcpOptions) {
+    ::setsockopt(socket, IPPROTO_TCP, option, &value, sizeof(value));
+  }
+}
+
 // What `socket` is bound to.
 Result<Listener> Describe(UniqueFd socket) {
   sockaddr_storage address = {};
@@ -114,6 +128,7 @@ Result<Listener> Describe(UniqueFd socket) {
   out.socket = std::move(socket);
   out.is_unix = address.ss_family == AF_UNIX;
   out.is_local = out.is_unix || IsLoopback(address);
+  if (!out.is_unix) NoticeSilence(out.socket.get());
   if (out.is_unix) {
     out.url = fmt::format("unix:{}", reinterpret_cast<const sockaddr_un&>(address).sun_path);
   } else {
@@ -161,7 +176,7 @@ Result<Listener> ListenAt(const std::string& address) {
   return failure;
 }
 
-Result<Listener> ListenAtSocket(const std::string& path) {
+Result<Listener> ListenAtSocket(const std::string& path, mode_t mode) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path)) {
@@ -177,8 +192,7 @@ Result<Listener> ListenAtSocket(const std::string& path) {
   }
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return model::IoError(errno, "--socket");
-  // Nobody else may connect, even before chmod().
-  const mode_t mask = ::umask(0177);
+  const mode_t mask = ::umask(0777 & ~mode);
   const int bound =
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   const int error = errno;

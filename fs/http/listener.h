@@ -3,6 +3,8 @@
 // The socket that a server listens at.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "backends/base/unique_fd.h"
@@ -22,9 +24,9 @@ struct Listener {
 // Listens at "ADDRESS:PORT", ":PORT" (all addresses) or "PORT" (127.0.0.1). An IPv6 address is
 // in brackets. Port 0 is any free one.
 model::Result<Listener> ListenAt(const std::string& address);
-// Listens at a Unix socket, which only this user may use. Takes the place of a socket at which
-// nobody listens any more.
-model::Result<Listener> ListenAtSocket(const std::string& path);
+// Listens at a Unix socket, which the users that `mode` permits may use. Takes the place of a
+// socket at which nobody listens any more.
+model::Result<Listener> ListenAtSocket(const std::string& path, mode_t mode);
 // Whether systemd has opened a socket for this process (sd_listen_fds(3)).
 bool HasGivenSocket();
 model::Result<Listener> TakeGivenSocket();

@@ -23,6 +23,8 @@ using model::Result;
 
 // Beyond this number of entries, a listing shows no sizes.
 constexpr size_t kMostWithSizes = 2000;
+// Longer ones are not sorted: the names take half a MiB.
+constexpr size_t kMostSorted = 5000;
 constexpr std::string_view kThumbnail = "thumbnail.png";
 
 int64_t SecondsOf(const Attributes& attributes) {
@@ -35,53 +37,6 @@ void SetAttributes(ListingEntry& entry, const Attributes& attributes) {
   entry.mtime_seconds = SecondsOf(attributes);
   if (!entry.is_directory) entry.size = attributes.size;
 }
-
-// Makes entries of one directory.
-class EntryMaker {
- public:
-  EntryMaker(const TreeNodePtr& root, const std::vector<std::string>& path,
-             const TreeNodePtr& directory, ListedSizes sizes)
-      : root_(root), path_(path), directory_(directory), sizes_(sizes) {}
-
-  // nullopt for an entry that is not shown.
-  Result<std::optional<ListingEntry>> Make(const DirectoryEntry& found, bool with_attributes) {
-    ListingEntry entry{.name = found.name, .is_directory = S_ISDIR(found.type)};
-    const bool is_known = S_ISDIR(found.type) || S_ISREG(found.type);
-    if (found.type != 0 && !is_known && !S_ISLNK(found.type)) return std::nullopt;
-    const bool asks = sizes_ == ListedSizes::kAll ||
-                      (with_attributes && directory_->ListsAttributesOf(found.type));
-    if (is_known && !asks) return entry;
-    if (S_ISREG(found.type)) {
-      if (const auto listed = directory_->FindListed(found.name)) {
-        SetAttributes(entry, listed->attributes);
-        entry.version = {listed->version.contents, listed->attributes.size};
-        return entry;
-      }
-    }
-    return LookUp(std::move(entry), is_known);
-  }
-
- private:
-  Result<std::optional<ListingEntry>> LookUp(ListingEntry entry, bool is_known) {
-    const auto node = FindEntry(root_, path_, directory_, entry.name);
-    if (!node && node.error().code() == model::ErrorCode::kCancelled) {
-      return model::Propagate(node.error());
-    }
-    if (!node) return is_known ? std::optional(std::move(entry)) : std::nullopt;
-    if ((*node)->StatCost() != TreeNode::Cost::kNothing) return entry;  // a file
-    const auto attributes = (*node)->StatWhenFound();
-    if (!attributes) return is_known ? std::optional(std::move(entry)) : std::nullopt;
-    if (!IsDirectory(*attributes) && !S_ISREG(attributes->mode)) return std::nullopt;
-    SetAttributes(entry, *attributes);
-    if (!entry.is_directory) entry.version = (*node)->Version();
-    return entry;
-  }
-
-  const TreeNodePtr& root_;
-  const std::vector<std::string>& path_;
-  const TreeNodePtr& directory_;
-  const ListedSizes sizes_;
-};
 
 // "./" because a name may have a colon in it, and would then begin like a URL.
 std::string LinkOf(const ListingEntry& entry) {
@@ -118,78 +73,148 @@ std::string Breadcrumbs(const std::vector<std::string>& path) {
 
 }  // namespace
 
-ListingEntry EntryOf(std::string name, const Attributes& attributes) {
+ListingEntry EntryOf(std::string name, const TreeNode& node, const Attributes& attributes) {
   ListingEntry entry{.name = std::move(name)};
   SetAttributes(entry, attributes);
+  if (node.IsVolatile()) entry.size = {};
   return entry;
 }
 
-Result<Listing> ListDirectory(const TreeNodePtr& root, const std::vector<std::string>& path,
-                              const TreeNodePtr& directory, ListedSizes sizes, size_t most) {
-  NDLFS_TRY(const auto reader, directory->OpenDirectory());
-  std::vector<DirectoryEntry> found;
-  for (;;) {
-    NDLFS_TRY(auto entry, reader->Next());
-    if (!entry) break;
-    if (found.size() == most) return model::Limit("a directory of more than {} entries", most);
-    found.push_back(*std::move(entry));
+Result<std::optional<ListingEntry>> EntryMaker::Make(const DirectoryEntry& found,
+                                                     bool with_attributes) const {
+  ListingEntry entry{.name = found.name, .is_directory = S_ISDIR(found.type)};
+  const bool is_known = S_ISDIR(found.type) || S_ISREG(found.type);
+  if (found.type != 0 && !is_known && !S_ISLNK(found.type)) return std::nullopt;
+  const bool asks = sizes_ == ListedSizes::kAll ||
+                    (with_attributes && directory_->ListsAttributesOf(found.type));
+  if (is_known && !asks) return entry;
+  if (S_ISREG(found.type)) {
+    if (const auto listed = directory_->FindListed(found.name)) {
+      SetAttributes(entry, listed->attributes);
+      entry.version = {listed->version.contents, *listed->attributes.size};
+      return entry;
+    }
   }
-  EntryMaker maker(root, path, directory, sizes);
-  Listing listing;
-  for (const DirectoryEntry& entry : found) {
-    NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
-    NDLFS_TRY(auto shown, maker.Make(entry, found.size() <= kMostWithSizes));
-    if (shown) listing.push_back(*std::move(shown));
-  }
-  std::ranges::sort(listing, {}, &ListingEntry::name);
-  return listing;
+  return LookUp(std::move(entry), is_known);
 }
 
-Result<void> FindPictures(const TreeNodePtr& root, const std::vector<std::string>& path,
-                          const TreeNodePtr& directory, Listing& listing) {
-  constexpr size_t kMostPictures = 60;
-  constexpr auto kLongestLook = std::chrono::seconds(1);
-  const auto begin = std::chrono::steady_clock::now();
-  size_t looks = 0;
-  for (ListingEntry& entry : listing) {
-    NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
-    if (!entry.is_directory || entry.name == ".ndlfs") continue;
-    if (++looks > kMostPictures || std::chrono::steady_clock::now() - begin > kLongestLook)
-      break;
-    const auto folder = FindEntry(root, path, directory, entry.name);
-    entry.has_picture = folder && (*folder)->Lookup(kThumbnail);
+Result<std::optional<ListingEntry>> EntryMaker::LookUp(ListingEntry entry,
+                                                       bool is_known) const {
+  const auto node = FindEntry(root_, path_, directory_, entry.name);
+  if (!node && node.error().code() == model::ErrorCode::kCancelled) {
+    return model::Propagate(node.error());
   }
+  if (!node) return is_known ? std::optional(std::move(entry)) : std::nullopt;
+  entry.is_link = node->is_by_link;
+  // A file. Clients take 0 where a list that has sizes leaves one out.
+  const auto most =
+      sizes_ == ListedSizes::kAll ? TreeNode::Cost::kRead : TreeNode::Cost::kNothing;
+  if (node->node->StatCost() > most) return entry;
+  const auto attributes = node->node->StatWhenFound();
+  if (!attributes) return is_known ? std::optional(std::move(entry)) : std::nullopt;
+  if (!IsDirectory(*attributes) && !S_ISREG(attributes->mode)) return std::nullopt;
+  entry = EntryOf(std::move(entry.name), *node->node, *attributes);
+  entry.is_link = node->is_by_link;
+  if (!entry.is_directory) entry.version = node->node->Version();
+  const bool leads_round = entry.is_link && entry.is_directory && sizes_ == ListedSizes::kAll;
+  return leads_round ? std::nullopt : std::optional(std::move(entry));
+}
+
+bool EntryMaker::HasPicture(const ListingEntry& entry) const {
+  const auto folder = FindEntry(root_, path_, directory_, entry.name);
+  return folder && folder->node->Lookup(kThumbnail);
+}
+
+Result<EntryReaderPtr> EntryReader::Open(const TreeNodePtr& root, std::vector<std::string> path,
+                                         const TreeNodePtr& directory, const Options& options) {
+  NDLFS_TRY(auto reader, directory->OpenDirectory());
+  EntryReaderPtr entries(new EntryReader(
+      EntryMaker(root, std::move(path), directory, options.sizes), std::move(reader), options));
+  NDLFS_RETURN_IF_ERROR(entries->ReadFirst());
+  return entries;
+}
+
+Result<void> EntryReader::ReadFirst() {
+  while (first_.size() < kMostSorted) {
+    NDLFS_TRY(auto entry, reader_->Next());
+    if (!entry) {
+      std::ranges::sort(first_, std::ranges::greater(), &DirectoryEntry::name);
+      with_attributes_ = first_.size() <= kMostWithSizes;
+      return {};
+    }
+    first_.push_back(*std::move(entry));
+  }
+  std::ranges::reverse(first_);
+  is_long_ = true;
+  with_attributes_ = false;
   return {};
 }
 
-std::string ListingAsHtml(const Listing& listing, const std::vector<std::string>& path) {
+Result<std::optional<ListingEntry>> EntryReader::Next() {
+  for (;;) {
+    NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+    std::optional<DirectoryEntry> found;
+    if (!first_.empty()) {
+      found = std::move(first_.back());
+      first_.pop_back();
+    } else if (is_long_) {
+      NDLFS_TRY(found, reader_->Next());
+    }
+    if (!found) return std::nullopt;
+    NDLFS_TRY(auto entry, maker_.Make(*found, with_attributes_));
+    if (!entry) continue;
+    if (options_.leaves_out_linked_folders && entry->is_link && entry->is_directory) continue;
+    if (entry->is_directory && LooksForPicture()) {
+      entry->has_picture = entry->name != ".ndlfs" && maker_.HasPicture(*entry);
+    }
+    return entry;
+  }
+}
+
+bool EntryReader::LooksForPicture() {
+  constexpr size_t kMostPictures = 60;
+  constexpr auto kLongestLook = std::chrono::seconds(1);
+  return options_.finds_pictures && ++picture_looks_ <= kMostPictures &&
+         std::chrono::steady_clock::now() - begin_ <= kLongestLook;
+}
+
+KeptObjects EntryReader::kept() const {
+  KeptObjects objects = reader_->kept();
+  objects.push_back({this, HeldBytes(first_)});
+  return objects;
+}
+
+NextPiece ListingAsHtml(EntryReaderPtr entries, const std::vector<std::string>& path) {
   std::string title = "Index of /";
   for (const std::string& name : path) title += name + '/';
   std::string page = BeginPage(title);
   page += fmt::format("<h1>Index of {}</h1>\n{}<table data-find>\n", Breadcrumbs(path),
                       SearchForm(""));
   if (!path.empty()) page += "<tr><td><a href=\"../\">../</a></td><td></td><td></td></tr>\n";
-  for (const ListingEntry& entry : listing) {
+  const auto add = [](const ListingEntry& entry, std::string& out) {
     fmt::format_to(
-        std::back_inserter(page),
+        std::back_inserter(out),
         "<tr><td><a href=\"{}\">{}{}{}</a></td><td>{}</td><td>{}</td></tr>\n", LinkOf(entry),
         PictureOf(entry), HtmlName(entry.name), entry.is_directory ? "/" : "",
         entry.size ? FormatBytes(static_cast<double>(*entry.size)) : "", TimeText(entry));
-  }
-  return page + "</table>\n" + SearchScript(listing.size()) + EndPage();
+  };
+  return TextOfItems(std::move(page), OneByOne(std::move(entries)), add, [](size_t count) {
+    return "</table>\n" + SearchScript(count) + EndPage();
+  });
 }
 
-std::string ListingAsJson(const Listing& listing) {
-  nlohmann::ordered_json entries = nlohmann::ordered_json::array();
-  for (const ListingEntry& entry : listing) {
+NextPiece ListingAsJson(EntryReaderPtr entries) {
+  const auto add = [before = "\n"](const ListingEntry& entry, std::string& out) mutable {
     nlohmann::ordered_json object;
     object["name"] = entry.name;
     object["type"] = entry.is_directory ? "directory" : "file";
     if (entry.mtime_seconds) object["mtime"] = model::FormatHttpDate(*entry.mtime_seconds);
     if (entry.size) object["size"] = *entry.size;
-    entries.push_back(std::move(object));
-  }
-  return entries.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+    out += std::exchange(before, ",\n") +
+           object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  return TextOfItems("[", OneByOne(std::move(entries)), add,
+                     [](size_t count) { return count == 0 ? "]\n" : "\n]\n"; });
 }
 
 }  // namespace ndlfs::fs

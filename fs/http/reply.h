@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,8 +27,15 @@ struct HttpRequest {
   std::optional<std::string> range = {};
   std::optional<std::string> accept = {};
   std::optional<std::string> host = {};
+  std::optional<std::string> origin = {};
   std::optional<std::string> depth = {};  // of PROPFIND
   Credentials credentials = {};
+  // The path that the URLs of this client begin with: SiteOptions::base and, if it shows the
+  // token there, the token.
+  std::string base = {};
+  bool has_token_in_path = false;
+  bool is_encrypted = false;  // between the client and a proxy
+  uid_t client = 0;           // as ClientOf()
   // The target and all fields as they were sent, for signatures. Empty if there is no bucket of
   // S3.
   std::string target_as_sent = {};
@@ -42,6 +50,7 @@ struct BodyPart {
 
 struct HttpReply {
   unsigned status = 200;
+  bool is_page = false;  // made by ndlfs for browsers, and nothing out of the source
   std::vector<std::pair<std::string, std::string>> fields = {};
   std::string text = {};  // the body, if there is no file
   // The body: `parts` of `file`, one after the other, `length` bytes in all. Without a length
@@ -50,6 +59,39 @@ struct HttpReply {
   std::vector<BodyPart> parts = {};
   std::optional<uint64_t> length = {};
 };
+
+// Appends a piece of a text, of a few KiB at most; false if that was the last one. For one
+// thread at a time.
+using NextPiece = std::function<model::Result<bool>(std::string& out)>;
+
+// The text of `begin`, what `add` appends for each item, and what `end` returns for their
+// number. `next` returns one item after the other, and nullopt at the end.
+template <typename Next, typename Add, typename End>
+NextPiece TextOfItems(std::string begin, Next next, Add add, End end) {
+  return [begin = std::move(begin), next = std::move(next), add = std::move(add),
+          end = std::move(end),
+          count = size_t{0}](std::string& out) mutable -> model::Result<bool> {
+    out += std::exchange(begin, {});
+    NDLFS_TRY(const auto item, next());
+    if (item) add(*item, out);
+    if (!item) out += end(count);
+    count += item ? 1 : 0;
+    return item.has_value();
+  };
+}
+
+// Items for TextOfItems().
+template <typename Item>
+auto OneByOne(std::vector<Item> items) {
+  return [items = std::move(items),
+          next = size_t{0}]() mutable -> model::Result<std::optional<Item>> {
+    return next < items.size() ? std::optional(std::move(items[next++])) : std::nullopt;
+  };
+}
+
+// Makes a text the body of `reply`. A short one is made at once, so that the reply tells its
+// length; others are made while the client takes them. `kept` is memory that `next` holds.
+model::Result<void> SetText(HttpReply& reply, NextPiece next, KeptObjects kept = {});
 
 // The tag of a version of a file, with its quotes.
 std::string EtagOf(const FileVersion& version);

@@ -27,7 +27,6 @@ constexpr unsigned kBadArgument = 400;
 constexpr size_t kMostKeys = 1000;    // in one answer
 constexpr size_t kLongestKey = 1024;  // bytes, as in S3
 constexpr size_t kMostFolders = 10'000;
-constexpr size_t kMostInFolder = 100'000;
 constexpr std::string_view kControlFolder = ".ndlfs/";
 
 // What a client asks a list for.
@@ -37,6 +36,10 @@ struct ListRequest {
   std::string after;  // keys up to this one are left out
   size_t most = kMostKeys;
   bool encodes = false;
+
+  std::string Shown(const std::string& key) const {
+    return HtmlText(encodes ? backends::PercentEncode(key) : key);
+  }
 };
 
 Result<ListRequest> ReadListRequest(const RequestTarget& target) {
@@ -58,7 +61,10 @@ Result<ListRequest> ReadListRequest(const RequestTarget& target) {
 
 struct ListedKey {
   std::string key;  // ends in '/' if it stands for all keys that begin with it
-  ListingEntry entry;
+  DirectoryEntry found;
+  ListingEntry entry = {};  // of files that were looked at
+
+  bool is_folder() const { return S_ISDIR(found.type); }
 };
 
 // The keys of a tree in the order of their bytes, page by page.
@@ -81,11 +87,12 @@ class KeyList {
     }
     const auto node = FindNodeAt(root_, names);
     if (!node) return {};
-    NDLFS_TRY(const auto attributes, (*node)->Stat());
-    return IsDirectory(attributes) ? Walk(names, *node, folder) : Result<void>();
+    NDLFS_TRY(const auto attributes, node->node->Stat());
+    return IsDirectory(attributes) ? Walk(names, node->node, folder) : Result<void>();
   }
 
   const std::vector<ListedKey>& keys() const { return keys_; }
+  std::vector<ListedKey> TakeKeys() { return std::move(keys_); }
   bool has_more() const { return has_more_; }
 
  private:
@@ -93,49 +100,94 @@ class KeyList {
   Result<void> Walk(const std::vector<std::string>& path, const TreeNodePtr& folder,
                     const std::string& begin) {
     if (++folders_ > kMostFolders) return model::Limit("a list of too many folders");
-    NDLFS_TRY(const Listing listing,
-              ListDirectory(root_, path, folder, ListedSizes::kAll, kMostInFolder));
-    std::vector<ListedKey> found;
-    for (const ListingEntry& entry : listing) {
-      found.push_back({begin + entry.name + (entry.is_directory ? "/" : ""), entry});
-    }
-    std::ranges::sort(found, {}, &ListedKey::key);
-    for (const ListedKey& one : found) {
-      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
-      if (one.key.size() > kLongestKey) continue;
-      if (one.entry.is_directory) {
-        NDLFS_RETURN_IF_ERROR(TakeFolder(path, folder, one));
-      } else {
-        TakeFile(one);
+    const EntryMaker maker(root_, path, folder, ListedSizes::kAll);
+    std::string last;
+    for (bool is_all = false; !is_all && !has_more_;) {
+      NDLFS_TRY(const std::vector<ListedKey> next, FindNext(maker, *folder, begin, last));
+      is_all = next.size() <= kMostKeys;
+      if (!next.empty()) last = next.back().key;
+      for (auto one = next.begin(); one != next.end() && !has_more_; ++one) {
+        NDLFS_RETURN_IF_ERROR(one->is_folder() ? TakeFolder(path, folder, *one)
+                                               : TakeFile(maker, *one));
       }
-      if (has_more_) break;
     }
     return {};
   }
 
+  // The first keys of a folder after `last` that may be in the list, in their order, one more
+  // than an answer has. Looks at all names, but keeps only these.
+  Result<std::vector<ListedKey>> FindNext(const EntryMaker& maker, const TreeNode& folder,
+                                          const std::string& begin, const std::string& last) {
+    NDLFS_TRY(const auto reader, folder.OpenDirectory());
+    std::vector<ListedKey> found;  // a heap: the last key comes first
+    const auto is_before = [](const ListedKey& a, const ListedKey& b) { return a.key < b.key; };
+    for (;;) {
+      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+      NDLFS_TRY(const auto entry, reader->Next());
+      if (!entry) break;
+      ListedKey one{.key = begin + entry->name, .found = *entry};
+      const bool is_full = found.size() > kMostKeys;
+      const auto is_next = [&](const std::string& key, bool is_folder) {
+        return key > last && (!is_full || key < found.front().key) &&
+               MayBeListed(key, is_folder);
+      };
+      // Which of the two it is may take a look at the file.
+      if (!is_next(one.key, false) && !is_next(one.key + '/', true)) continue;
+      NDLFS_TRY(const bool is_shown, FindKind(maker, one));
+      if (!is_shown || !is_next(one.key, one.is_folder())) continue;
+      found.push_back(std::move(one));
+      std::ranges::push_heap(found, is_before);
+      if (!is_full) continue;
+      std::ranges::pop_heap(found, is_before);
+      found.pop_back();
+    }
+    std::ranges::sort_heap(found, is_before);
+    return found;
+  }
+
+  // Completes the key of a folder. False for what has no key.
+  static Result<bool> FindKind(const EntryMaker& maker, ListedKey& one) {
+    if (!S_ISREG(one.found.type) && !S_ISDIR(one.found.type)) {
+      NDLFS_TRY(const auto entry, maker.Make(one.found, true));
+      if (!entry) return false;
+      one.found.type = entry->is_directory ? S_IFDIR : S_IFREG;
+      one.entry = *entry;
+    }
+    if (one.is_folder()) one.key += '/';
+    return one.key.size() <= kLongestKey;
+  }
+
+  bool MayBeListed(const std::string& key, bool is_folder) const {
+    const bool is_inside = key.starts_with(request_.prefix);
+    if (!is_folder) return is_inside && key > request_.after;
+    return (is_inside || request_.prefix.starts_with(key)) &&
+           (key >= request_.after || request_.after.starts_with(key));
+  }
+
   // A file whose size only decoding tells is left out, as is one that cannot be looked at.
-  void TakeFile(const ListedKey& one) {
-    const bool is_wanted = one.key.starts_with(request_.prefix) && one.key > request_.after;
-    if (is_wanted && one.entry.size) Take(one);
+  Result<void> TakeFile(const EntryMaker& maker, ListedKey one) {
+    if (one.entry.name.empty()) {
+      NDLFS_TRY(auto entry, maker.Make(one.found, true));
+      if (!entry || entry->is_directory) return {};
+      one.entry = *std::move(entry);
+    }
+    if (one.entry.size) Take(std::move(one));
+    return {};
   }
 
   Result<void> TakeFolder(const std::vector<std::string>& path, const TreeNodePtr& folder,
                           const ListedKey& one) {
     const std::string& key = one.key;
-    const bool is_inside = key.starts_with(request_.prefix);
-    if (!is_inside && !request_.prefix.starts_with(key)) return {};
     if (key == kControlFolder && request_.prefix.size() < key.size()) return {};
-    const bool is_begun = request_.after.starts_with(key);
-    if (key < request_.after && !is_begun) return {};
-    if (request_.has_delimiter && is_inside && key.size() > request_.prefix.size()) {
-      if (!is_begun) Take(one);
+    if (request_.has_delimiter && key.size() > request_.prefix.size()) {
+      if (!request_.after.starts_with(key)) Take(one);
       return {};
     }
-    const auto node = FindEntry(root_, path, folder, one.entry.name);
+    const auto node = FindEntry(root_, path, folder, one.found.name);
     if (!node) return {};
     std::vector<std::string> inner = path;
-    inner.push_back(one.entry.name);
-    return Walk(inner, *node, key);
+    inner.push_back(one.found.name);
+    return Walk(inner, node->node, key);
   }
 
   void Take(ListedKey one) {
@@ -156,38 +208,39 @@ std::string IsoTime(int64_t seconds) {
          'Z';
 }
 
-std::string WriteList(const std::string& bucket, const ListRequest& request,
-                      const KeyList& list) {
-  const auto shown = [&](const std::string& key) {
-    return HtmlText(request.encodes ? backends::PercentEncode(key) : key);
-  };
-  std::string out = fmt::format(
+void WriteKey(const ListRequest& request, const ListedKey& one, std::string& out) {
+  const std::string key = request.Shown(one.key);
+  if (one.is_folder()) {
+    out += "<CommonPrefixes><Prefix>" + key + "</Prefix></CommonPrefixes>\n";
+    return;
+  }
+  fmt::format_to(std::back_inserter(out),
+                 "<Contents><Key>{}</Key><LastModified>{}</LastModified><Size>{}</Size>", key,
+                 IsoTime(one.entry.mtime_seconds.value_or(0)), *one.entry.size);
+  // Clients compare the tags of lists with those of objects.
+  if (one.entry.version) out += "<ETag>" + HtmlText(EtagOf(*one.entry.version)) + "</ETag>";
+  out += "<StorageClass>STANDARD</StorageClass></Contents>\n";
+}
+
+NextPiece WriteList(const std::string& bucket, const ListRequest& request, KeyList list) {
+  std::string begin = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ListBucketResult "
       "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Name>{}</Name><Prefix>{}</Prefix>"
       "<KeyCount>{}</KeyCount><MaxKeys>{}</MaxKeys><IsTruncated>{}</IsTruncated>",
-      HtmlText(bucket), shown(request.prefix), list.keys().size(), request.most,
+      HtmlText(bucket), request.Shown(request.prefix), list.keys().size(), request.most,
       list.has_more());
-  if (request.has_delimiter) out += "<Delimiter>/</Delimiter>";
-  if (request.encodes) out += "<EncodingType>url</EncodingType>";
+  if (request.has_delimiter) begin += "<Delimiter>/</Delimiter>";
+  if (request.encodes) begin += "<EncodingType>url</EncodingType>";
   if (list.has_more() && !list.keys().empty()) {
-    out += "<NextContinuationToken>" + HtmlText(list.keys().back().key) +
-           "</NextContinuationToken>";
+    begin += "<NextContinuationToken>" + HtmlText(list.keys().back().key) +
+             "</NextContinuationToken>";
   }
-  out += '\n';
-  for (const ListedKey& one : list.keys()) {
-    if (one.entry.is_directory) {
-      out += "<CommonPrefixes><Prefix>" + shown(one.key) + "</Prefix></CommonPrefixes>\n";
-      continue;
-    }
-    fmt::format_to(std::back_inserter(out),
-                   "<Contents><Key>{}</Key><LastModified>{}</LastModified><Size>{}</Size>",
-                   shown(one.key), IsoTime(one.entry.mtime_seconds.value_or(0)),
-                   one.entry.size.value_or(0));
-    // Clients compare the tags of lists with those of objects.
-    if (one.entry.version) out += "<ETag>" + HtmlText(EtagOf(*one.entry.version)) + "</ETag>";
-    out += "<StorageClass>STANDARD</StorageClass></Contents>\n";
-  }
-  return out + "</ListBucketResult>\n";
+  begin += '\n';
+  const auto add = [request](const ListedKey& one, std::string& out) {
+    WriteKey(request, one, out);
+  };
+  return TextOfItems(std::move(begin), OneByOne(list.TakeKeys()), add,
+                     [](size_t) { return "</ListBucketResult>\n"; });
 }
 
 bool IsSigned(const S3Options& options, const HttpRequest& request, int64_t now_s) {
@@ -242,7 +295,9 @@ Result<HttpReply> AnswerForBucket(const S3Options& options, const TreeNodePtr& r
   if (!list_request) return ErrorReply(kBadArgument, list_request.error().message());
   KeyList list(root, *list_request);
   if (list_request->most != 0) NDLFS_RETURN_IF_ERROR(list.Find());
-  reply.text = WriteList(options.bucket, *list_request, list);
+  const KeptObjects kept = {{list.keys().data(), list.keys().size() * kLongestKey}};
+  NDLFS_RETURN_IF_ERROR(
+      SetText(reply, WriteList(options.bucket, *list_request, std::move(list)), kept));
   return reply;
 }
 

@@ -22,6 +22,8 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kMostHits = 500;
 constexpr size_t kMostSearched = 20'000;  // folders
 constexpr size_t kMostEntriesSeen = 500'000;
+constexpr uint64_t kMostBytes = uint64_t{1} << 20;  // of hits
+constexpr size_t kMostOfValue = 1000;
 constexpr auto kLongest = std::chrono::seconds(5);
 constexpr size_t kMostWords = 16;
 constexpr std::string_view kAttributePrefix = "user.attr.";
@@ -45,17 +47,22 @@ std::vector<std::string> WordsOf(std::string_view question) {
   return words;
 }
 
+// Ends at a whole character.
+std::string Beginning(const std::string& value) {
+  if (value.size() <= kMostOfValue) return value;
+  size_t end = kMostOfValue;
+  while (end > 0 && (value[end] & 0xC0) == 0x80) --end;
+  return value.substr(0, end) + "...";
+}
+
 class Searcher {
  public:
   explicit Searcher(std::vector<std::string> words) : words_(std::move(words)) {}
 
   Result<SearchResult> Run(const TreeNodePtr& directory) {
     folders_.push_back({{}, directory});
-    for (size_t count = 0; !folders_.empty() && !words_.empty(); ++count) {
-      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
-      const bool is_enough = result_.hits.size() >= kMostHits || count >= kMostSearched ||
-                             entries_ >= kMostEntriesSeen || Clock::now() - begin_ > kLongest;
-      if (is_enough) {
+    while (!folders_.empty() && !words_.empty()) {
+      if (IsEnough()) {
         result_.is_complete = false;
         break;
       }
@@ -72,10 +79,17 @@ class Searcher {
     TreeNodePtr node;
   };
 
+  bool IsEnough() const {
+    return result_.hits.size() >= kMostHits || result_.bytes >= kMostBytes ||
+           found_folders_ >= kMostSearched || entries_ >= kMostEntriesSeen ||
+           Clock::now() - begin_ > kLongest;
+  }
+
   // Folders that cannot be read have no entries.
   Result<void> Look(const Folder& folder) {
     const auto reader = folder.node->OpenDirectory();
-    while (reader && entries_ < kMostEntriesSeen && result_.hits.size() < kMostHits) {
+    while (reader && !IsEnough()) {
+      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
       const auto entry = (*reader)->Next();
       if (!entry || !*entry) break;
       ++entries_;
@@ -85,7 +99,7 @@ class Searcher {
       if (S_ISDIR((*entry)->type) || IsFolder(folder, **entry)) {
         AddFolder(folder, std::move(path));
       } else if (Matches(path.back(), {})) {
-        result_.hits.push_back({std::move(path), false, {}});
+        AddHit({std::move(path), false, {}});
       }
     }
     return backends::CancellationScope::Check();
@@ -106,9 +120,15 @@ class Searcher {
     const auto all = (*node)->GetExtendedAttributes();
     const ExtendedAttributes attributes = all ? *all : ExtendedAttributes();
     if (Matches(path.back(), attributes)) {
-      result_.hits.push_back({path, true, FirstMatch(attributes)});
+      AddHit({path, true, FirstMatch(attributes)});
     }
+    ++found_folders_;
     folders_.push_back({std::move(path), *node});
+  }
+  void AddHit(SearchHit hit) {
+    result_.bytes += sizeof(hit) + hit.attribute.first.size() + hit.attribute.second.size();
+    for (const std::string& name : hit.path) result_.bytes += sizeof(name) + name.size();
+    result_.hits.push_back(std::move(hit));
   }
 
   // Whether each word is in the name or in one of the attributes.
@@ -130,7 +150,7 @@ class Searcher {
       const std::string name = key.substr(kAttributePrefix.size());
       const std::string text = SmallLetters(name) + '\n' + SmallLetters(value);
       for (const std::string& word : words_) {
-        if (text.find(word) != std::string::npos) return {name, value};
+        if (text.find(word) != std::string::npos) return {name, Beginning(value)};
       }
     }
     return {};
@@ -140,8 +160,36 @@ class Searcher {
   const Clock::time_point begin_ = Clock::now();
   std::deque<Folder> folders_;
   size_t entries_ = 0;
+  size_t found_folders_ = 0;
   SearchResult result_;
 };
+
+void AddAsHtml(const SearchHit& hit, std::string& out) {
+  std::string link = ".";
+  std::string shown;
+  for (const std::string& name : hit.path) {
+    link += '/' + UrlOfName(name);
+    shown += (shown.empty() ? "" : " / ") + HtmlName(name);
+  }
+  std::string attribute;
+  if (!hit.attribute.first.empty()) {
+    attribute = HtmlName(hit.attribute.first) + ": " + HtmlName(hit.attribute.second);
+  }
+  fmt::format_to(std::back_inserter(out),
+                 "<tr><td><a href=\"{0}{1}\">{2}{1}</a></td><td class=\"soft\">{3}</td></tr>\n",
+                 link, hit.is_directory ? "/" : "", shown, attribute);
+}
+
+void AddAsJson(const SearchHit& hit, std::string& out) {
+  nlohmann::ordered_json object;
+  object["path"] = fmt::format("{}", fmt::join(hit.path, "/"));
+  object["type"] = hit.is_directory ? "directory" : "file";
+  if (!hit.attribute.first.empty()) {
+    object["attribute"] = hit.attribute.first;
+    object["value"] = hit.attribute.second;
+  }
+  out += object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 }  // namespace
 
@@ -157,47 +205,24 @@ std::string SearchForm(std::string_view question) {
       HtmlName(question));
 }
 
-std::string SearchAsHtml(const SearchResult& result, std::string_view question) {
+NextPiece SearchAsHtml(SearchResult result, std::string_view question) {
   std::string page = BeginPage(fmt::format("{} - search", question));
   page += fmt::format("<nav><a href=\"./\">Back to the folder</a></nav>\n<h1>{}</h1>\n{}",
                       HtmlName(question), SearchForm(question));
   page += fmt::format("<p class=\"soft\">{} found{}</p>\n<table>\n", result.hits.size(),
                       result.is_complete ? "" : "; there may be more");
-  for (const SearchHit& hit : result.hits) {
-    std::string link = ".";
-    std::string shown;
-    for (const std::string& name : hit.path) {
-      link += '/' + UrlOfName(name);
-      shown += (shown.empty() ? "" : " / ") + HtmlName(name);
-    }
-    std::string attribute;
-    if (!hit.attribute.first.empty()) {
-      attribute = HtmlName(hit.attribute.first) + ": " + HtmlName(hit.attribute.second);
-    }
-    fmt::format_to(
-        std::back_inserter(page),
-        "<tr><td><a href=\"{0}{1}\">{2}{1}</a></td><td class=\"soft\">{3}</td></tr>\n", link,
-        hit.is_directory ? "/" : "", shown, attribute);
-  }
-  return page + "</table>\n" + EndPage();
+  return TextOfItems(std::move(page), OneByOne(std::move(result.hits)), &AddAsHtml,
+                     [](size_t) { return "</table>\n" + EndPage(); });
 }
 
-std::string SearchAsJson(const SearchResult& result) {
-  nlohmann::ordered_json hits = nlohmann::ordered_json::array();
-  for (const SearchHit& hit : result.hits) {
-    nlohmann::ordered_json object;
-    object["path"] = fmt::format("{}", fmt::join(hit.path, "/"));
-    object["type"] = hit.is_directory ? "directory" : "file";
-    if (!hit.attribute.first.empty()) {
-      object["attribute"] = hit.attribute.first;
-      object["value"] = hit.attribute.second;
-    }
-    hits.push_back(std::move(object));
-  }
-  nlohmann::ordered_json out;
-  out["complete"] = result.is_complete;
-  out["hits"] = std::move(hits);
-  return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+NextPiece SearchAsJson(SearchResult result) {
+  const auto add = [before = "\n"](const SearchHit& hit, std::string& out) mutable {
+    out += std::exchange(before, ",\n");
+    AddAsJson(hit, out);
+  };
+  std::string begin = fmt::format("{{\"complete\": {},\n\"hits\": [", result.is_complete);
+  return TextOfItems(std::move(begin), OneByOne(std::move(result.hits)), add,
+                     [](size_t) { return "]}\n"; });
 }
 
 }  // namespace ndlfs::fs

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "fs/http/reply.h"
 #include "fs/tree/tree_node.h"
 #include "model/error.h"
 
@@ -24,19 +25,21 @@ struct SearchHit {
 struct SearchResult {
   std::vector<SearchHit> hits;  // folders near the beginning come first
   bool is_complete = true;  // false: there were too many hits or folders, or it took too long
+  uint64_t bytes = 0;       // that the hits take, nearly
 };
 
 // Looks for files and folders below `directory` in whose name or attributes each of the words
 // of `question` occurs; capitals count as small letters. Follows no links, and leaves out
-// `.ndlfs`. Takes some seconds at most, and finds at most 500.
+// `.ndlfs`. Takes some seconds at most, and finds at most 500, or fewer if these take much
+// memory. Of a long value, only the beginning is told.
 model::Result<SearchResult> Search(const TreeNodePtr& directory, std::string_view question);
 
 // A page with the hits; its links are relative to the folder.
-std::string SearchAsHtml(const SearchResult& result, std::string_view question);
+NextPiece SearchAsHtml(SearchResult result, std::string_view question);
 
 // The same for programs: an object with `complete`, and with `hits`, a list of objects with
 // `path`, `type` and, if an attribute has one of the words, `attribute` and `value`.
-std::string SearchAsJson(const SearchResult& result);
+NextPiece SearchAsJson(SearchResult result);
 
 // The field in which people enter a question; `question` is its text.
 std::string SearchForm(std::string_view question);

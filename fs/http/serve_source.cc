@@ -2,12 +2,15 @@
 #include "fs/http/serve_source.h"
 
 #include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +26,7 @@
 #include "fs/serve/service.h"
 #include "fs/serve/signals_blocked.h"
 #include "fs/serve/source_check.h"
+#include "model/number_text.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -35,6 +39,11 @@ constexpr const char* kTokenVariable = "NDLFS_TOKEN";
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);
+}
+
+std::string UserName() {
+  const passwd* const user = ::getpwuid(::geteuid());
+  return user == nullptr ? fmt::format("user {}", ::geteuid()) : user->pw_name;
 }
 
 Result<std::string> MakeToken() {
@@ -62,23 +71,69 @@ struct Token {
   bool is_made_up = false;
 };
 
-// The token of the options or of the environment, or a new one if `is_local` is false.
-Result<Token> FindServedToken(const ServeOptions& options, bool is_local) {
+// The token of the options or of the environment, or a new one, unless only users that a Unix
+// socket lets in are asked.
+Result<Token> FindServedToken(const ServeOptions& options, const Listener& listener) {
   std::string text = options.token.empty() ? Variable(kTokenVariable) : options.token;
   if (!text.empty()) {
     if (options.without_token) return BadInput("--token and --no-token exclude each other");
     NDLFS_RETURN_IF_ERROR(CheckToken(text));
     return Token{std::move(text), false};
   }
-  if (is_local || options.without_token) return Token{};
+  if (listener.is_unix) return Token{};
+  if (options.without_token) {
+    LogWarning(fmt::format("--no-token: every {} can read what {} serves",
+                           listener.is_local ? "user and program of this machine"
+                                             : "machine that reaches this address",
+                           UserName()));
+    return Token{};
+  }
   if (StandardErrorIsJournal()) {
     return BadInput(
-        "clients of other machines need a token, and a new one would stand in the journal: set "
-        "{}, or give --no-token",
+        "clients need a token, and a new one would stand in the journal: set {}, or give "
+        "--no-token",
         kTokenVariable);
   }
   NDLFS_TRY(std::string made, MakeToken());
   return Token{std::move(made), true};
+}
+
+// Before anything of the source is opened, and before any thread is started.
+Result<void> BecomeUser(const std::string& name) {
+  if (name.empty()) return {};
+  const passwd* const user = ::getpwnam(name.c_str());
+  if (user == nullptr) return BadInput("--as-user: there is no user {}", model::Quote(name));
+  if (::initgroups(user->pw_name, user->pw_gid) != 0 ||
+      ::setresgid(user->pw_gid, user->pw_gid, user->pw_gid) != 0 ||
+      ::setresuid(user->pw_uid, user->pw_uid, user->pw_uid) != 0) {
+    return model::IoError(errno, "--as-user");
+  }
+  return {};
+}
+
+Result<mode_t> SocketModeOf(const ServeOptions& options) {
+  if (options.socket_mode.empty()) return options.mount.allow_other ? 0666 : 0600;
+  const auto mode = model::ParseNumber<uint32_t>(options.socket_mode, 8);
+  if (!mode || *mode > 0777) {
+    return BadInput("--socket-mode: {} is not an octal number from 0 to 0777",
+                    model::Quote(options.socket_mode));
+  }
+  return static_cast<mode_t>(*mode);
+}
+
+// "https://a.example:8080" each, as browsers send it.
+Result<std::vector<std::string>> OriginsOf(const ServeOptions& options) {
+  if (options.cors) return std::vector<std::string>{"*"};
+  for (const std::string& origin : options.origins) {
+    const size_t scheme_end = origin.find("://");
+    const bool is_origin = scheme_end != origin.npos && scheme_end + 3 < origin.size() &&
+                           origin.find('/', scheme_end + 3) == origin.npos;
+    if (!is_origin) {
+      return BadInput("--cors-origin: {} is no origin such as https://example.org",
+                      model::Quote(origin));
+    }
+  }
+  return options.origins;
 }
 
 // "/data" for "data/", "/data/" and the like.
@@ -110,7 +165,9 @@ Result<S3Options> CheckS3(const std::string& bucket) {
 
 Result<Listener> OpenListener(const ServeOptions& options) {
   if (HasGivenSocket()) return TakeGivenSocket();
-  return options.socket.empty() ? ListenAt(options.listen) : ListenAtSocket(options.socket);
+  NDLFS_TRY(const mode_t mode, SocketModeOf(options));
+  return options.socket.empty() ? ListenAt(options.listen)
+                                : ListenAtSocket(options.socket, mode);
 }
 
 // Waits for a signal that asks the process to end.
@@ -126,6 +183,10 @@ void WaitForEnd() {
 void PrintUrl(const std::string& url, const Token& token, const std::string& base) {
   const std::string query = token.is_made_up ? "?token=" + token.text : "";
   fmt::print("{}{}/{}\n", url, base, query);
+  if (token.is_made_up) {
+    fmt::print("{}{}/{}/ for programs that cannot sign in; ndlfs(1) has other ways\n", url,
+               base, token.text);
+  }
   std::fflush(stdout);
 }
 
@@ -147,8 +208,12 @@ class SocketFile {
 
 Result<int> ServeSource(const ServeOptions& given) {
   NDLFS_TRY(const SourcePaths paths, CheckSource(given.mount));
-  NDLFS_TRY(const MountOptions options, ResolveServedOptions(given.mount, paths));
-  ServerOptions server_options{.site = {.hosts = given.hosts, .cors = given.cors}};
+  NDLFS_TRY(MountOptions options, ResolveServedOptions(given.mount, paths));
+  options.shows_dot_files = given.dot_files;
+  ServerOptions server_options{
+      .site = {.hosts = given.hosts, .trusts_pages = given.trusts_pages}};
+  NDLFS_TRY(server_options.site.origins, OriginsOf(given));
+  NDLFS_TRY(server_options.proxies, Proxies::Parse(given.proxies));
   NDLFS_TRY(server_options.site.base, CheckBase(given.base));
   NDLFS_TRY(server_options.site.s3, CheckS3(given.s3_bucket));
   NDLFS_RETURN_IF_ERROR(StartLog(options.log_file, LogTarget::kStandardError, options.log_level,
@@ -160,23 +225,29 @@ Result<int> ServeSource(const ServeOptions& given) {
   const bool is_given = HasGivenSocket();
   NDLFS_TRY(Listener listener, OpenListener(given));
   const SocketFile socket_file(listener.is_unix && !is_given ? given.socket : "");
-  NDLFS_TRY(const Token token, FindServedToken(given, listener.is_local));
+  if (options.allow_other && !listener.is_unix) {
+    return BadInput("--allow-other: only a Unix socket (--socket) tells users apart");
+  }
+  NDLFS_RETURN_IF_ERROR(BecomeUser(given.as_user));
+  NDLFS_TRY(const Token token, FindServedToken(given, listener));
   server_options.site.token = token.text;
-  // Without a token, the name of the host tells requests from pages of other sites. No browser
-  // reaches a Unix socket by itself.
-  server_options.site.checks_host = token.text.empty() && !listener.is_unix;
+  // Without a token, the name of the host tells requests from pages of other sites. A browser
+  // reaches a Unix socket, too, if `ssh -L` forwards a port to it.
+  server_options.site.checks_host = token.text.empty();
 
   const SignalsBlocked blocked;
   NDLFS_TRY(const auto tree, ServedTree::Open(options, paths, AnswerWithin(options)));
-  NDLFS_RETURN_IF_ERROR(
-      backends::DropCapabilities(backends::kReadAnyFile, backends::kReadAnyFile));
+  const uint64_t kept =
+      backends::kReadAnyFile | (options.allow_other ? backends::kTakeIdentities : 0);
+  NDLFS_RETURN_IF_ERROR(backends::DropCapabilities(kept, kept));
   const std::string url = listener.url;
   NDLFS_TRY(auto server, HttpServer::Start(*tree, std::move(listener), server_options));
   LogInfo("serving " + options.source + " at " + url);
   PrintUrl(url, token, server_options.site.base);
   NotifyManager("READY=1\nSTATUS=" + options.source + " is served");
   WaitForEnd();
-  LastResort::Begin([] {}, 0);
+  // Clients may ask again elsewhere: nobody waits for what is under way.
+  LastResort::Begin([] {}, 0, std::chrono::milliseconds(900));
   server.reset();
   LogInfo("the server has ended");
   LastResort::Forget();

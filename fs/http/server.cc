@@ -4,18 +4,22 @@
 #include <fmt/format.h>
 #include <microhttpd.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <exception>
+#include <list>
 #include <map>
 #include <new>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "backends/store/caller.h"
 #include "fs/http/body.h"
 #include "fs/http/client_address.h"
 #include "fs/http/exchange.h"
@@ -23,6 +27,7 @@
 #include "fs/serve/ticker.h"
 #include "fs/serve/user_share.h"
 #include "model/mutex.h"
+#include "model/number_text.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -41,7 +46,10 @@ constexpr uint64_t kMostKept = 1000;
 constexpr unsigned kIdleSeconds = 60;
 // libmicrohttpd copies a body in pieces of this size.
 constexpr size_t kPiece = size_t{128} << 10;
-constexpr uint64_t kBlocksOfClients = uint64_t{128} << 20;
+constexpr uint64_t kBlocksOfClients = uint64_t{64} << 20;
+constexpr uint64_t kLeastOpenBytes = uint64_t{64} << 20;
+// A client that has left is noticed within twice this time.
+constexpr std::chrono::milliseconds kLookAtClient{50};
 // Bodies of requests are not used, except by PROPFIND, whose questions are short.
 constexpr uint64_t kMostRequestBody = uint64_t{64} << 10;
 
@@ -49,26 +57,48 @@ constexpr unsigned kBadRequestStatus = 400;
 constexpr unsigned kTooLarge = 413;
 constexpr unsigned kVersionNotSupported = 505;
 
-// Counts connections by client. Thread-safe.
+// libmicrohttpd closes connections a moment after it was told to: so many more fit until then.
+constexpr unsigned kLeaving = 64;
+
+// A connection, from the moment when it was accepted.
+struct Connection {
+  int fd;
+  uid_t client;
+  backends::CallerPtr caller = {};  // of a Unix socket whose users are told apart
+  bool is_busy = false;             // with a request
+  bool is_leaving = false;          // it does not count any more
+};
+
+// The connections by client. Those that make and end them are on one thread. Thread-safe.
 class Connections {
  public:
   explicit Connections(uint64_t most) : most_(most) {}
 
+  // If no room is left, the client with the most connections loses one to a client with fewer.
+
   bool MayOpen(uid_t client) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    const auto own = clients_.find(client);
-    return HasShare(own == clients_.end() ? 0 : own->second, all_, most_);
+    const auto found = clients_.find(client);
+    const size_t own = found == clients_.end() ? 0 : found->second.size();
+    if (HasShare(own, all_, most_)) return true;
+    const auto largest = std::ranges::max_element(
+        clients_, {}, [](const auto& entry) { return entry.second.size(); });
+    if (largest == clients_.end() || largest->second.size() <= own + 1) return false;
+    List& list = largest->second;
+    const auto idle = std::ranges::find(list, false, &Connection::is_busy);
+    Connection* const chosen = idle == list.end() ? list.front() : *idle;
+    ::shutdown(chosen->fd, SHUT_RDWR);
+    Remove(*chosen);
+    return true;
   }
-  void Open(uid_t client) EXCLUDES(mutex_) {
+  void Open(Connection& connection) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    ++clients_[client];
+    clients_[connection.client].push_back(&connection);
     ++all_;
   }
-  void Close(uid_t client) EXCLUDES(mutex_) {
+  void Close(Connection& connection) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    --all_;
-    const auto own = clients_.find(client);
-    if (--own->second == 0) clients_.erase(own);
+    if (!connection.is_leaving) Remove(connection);
   }
   uint64_t count() EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -76,11 +106,37 @@ class Connections {
   }
 
  private:
+  using List = std::list<Connection*>;  // the oldest first
+
+  void Remove(Connection& connection) REQUIRES(mutex_) {
+    connection.is_leaving = true;
+    --all_;
+    const auto own = clients_.find(connection.client);
+    std::erase(own->second, &connection);
+    if (own->second.empty()) clients_.erase(own);
+  }
+
   const uint64_t most_;
   model::Mutex mutex_;
   uint64_t all_ GUARDED_BY(mutex_) = 0;
-  std::map<uid_t, uint64_t> clients_ GUARDED_BY(mutex_);
+  std::map<uid_t, List> clients_ GUARDED_BY(mutex_);
 };
+
+// The user at the other end of a Unix socket. Nobody in particular if the kernel does not tell.
+backends::CallerPtr CallerAt(int fd) {
+  constexpr uid_t kNobody = 65534;
+  ucred peer = {};
+  socklen_t size = sizeof(peer);
+  socklen_t groups_size = 0;
+  ::getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, nullptr, &groups_size);  // tells the size
+  std::vector<gid_t> groups(groups_size / sizeof(gid_t));
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+      ::getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &groups_size) != 0) {
+    return backends::FindCaller(kNobody, kNobody, {});
+  }
+  if (peer.uid == 0) return backends::SelfAsCaller();
+  return backends::FindCaller(peer.uid, peer.gid, std::move(groups));
+}
 
 Method MethodOf(std::string_view name) {
   if (name == "GET") return Method::kGet;
@@ -90,13 +146,32 @@ Method MethodOf(std::string_view name) {
   return Method::kOther;
 }
 
+// libmicrohttpd up to 0.9.75 takes a NUL for the end of a value, joins lines, and passes over
+// some. But it parses in place: the parts that it tells stand where they came, and all that is
+// between them is one line end.
+bool ParsesInPlace() {
+  static const bool does = [] {
+    std::string_view version = MHD_get_version();
+    constexpr std::string_view kSeries = "0.9.";
+    constexpr unsigned kLast = 75;
+    if (!version.starts_with(kSeries)) return false;
+    version.remove_prefix(kSeries.size());
+    return model::ParseNumber<unsigned>(version).value_or(kLast + 1) <= kLast;
+  }();
+  return does;
+}
+
 // The fields of a request that count here.
 class Fields {
  public:
-  // Keeps all fields in `request` if `keeps_all`.
-  Fields(HttpRequest& request, bool keeps_all) : request_(request), keeps_all_(keeps_all) {}
+  // Keeps all fields in `request` if `keeps_all`. `version` is in memory before the fields.
+  Fields(HttpRequest& request, bool keeps_all, std::string_view version)
+      : request_(request), keeps_all_(keeps_all), end_(version.data() + version.size()) {}
 
   void Take(std::string_view name, std::string_view value) {
+    has_gap_ = has_gap_ || (ParsesInPlace() && name.data() != end_ + 2) ||
+               value.data() == nullptr || value.find('\r') != value.npos;
+    end_ = value.data() + value.size();
     // A proxy may take "Range " for another field than "Range".
     has_odd_name_ = has_odd_name_ || !IsFieldName(name);
     if (keeps_all_) request_.all_fields.emplace_back(name, value);
@@ -111,10 +186,17 @@ class Fields {
     }
   }
   const std::optional<std::string>& forwarded_for() const { return forwarded_for_; }
+  bool is_https() const { return forwarded_proto_ && *forwarded_proto_ == "https"; }
 
   // Why the request is no sound one; empty otherwise. A request that says twice how long it is
   // may be two requests for the server in front of this one.
   std::string_view Flaw() const {
+    const auto has_more = [&] {  // behind the last field and the empty line
+      return std::string_view(end_, 4).find_first_not_of('\0') != std::string_view::npos;
+    };
+    if (has_gap_ || (ParsesInPlace() && has_more())) {
+      return "a NUL, a line end that is not CR LF, or a field on several lines";
+    }
     if (has_odd_name_) return "a field whose name is none";
     if (lengths_ + encodings_ > 1) return "two lengths";
     const bool is_number = length_.find_first_not_of("0123456789") == std::string::npos;
@@ -122,11 +204,15 @@ class Fields {
     if (hosts_ > 1) return "two hosts";
     return {};
   }
+  bool is_too_long() const {
+    return lengths_ != 0 &&
+           model::ParseNumber<uint64_t>(length_).value_or(UINT64_MAX) > kMostRequestBody;
+  }
   bool has_body() const { return encodings_ != 0 || (lengths_ != 0 && length_ != "0"); }
 
  private:
   using Place = std::optional<std::string>*;
-  std::array<std::pair<std::string_view, Place>, 12> Known() {
+  std::array<std::pair<std::string_view, Place>, 14> Known() {
     return {{{"If-Match", &request_.conditions.if_match},
              {"If-None-Match", &request_.conditions.if_none_match},
              {"If-Modified-Since", &request_.conditions.if_modified_since},
@@ -135,10 +221,12 @@ class Fields {
              {"Range", &request_.range},
              {"Accept", &request_.accept},
              {"Host", &request_.host},
+             {"Origin", &request_.origin},
              {"Depth", &request_.depth},
              {"Authorization", &request_.credentials.authorization},
              {"Cookie", &request_.credentials.cookie},
-             {"X-Forwarded-For", &forwarded_for_}}};
+             {"X-Forwarded-For", &forwarded_for_},
+             {"X-Forwarded-Proto", &forwarded_proto_}}};
   }
   // A field that occurs twice is one list (RFC 9110, section 5.3), and cookies have ';' between
   // them.
@@ -152,7 +240,10 @@ class Fields {
 
   HttpRequest& request_;
   const bool keeps_all_;
+  const char* end_;  // of what was told last
+  bool has_gap_ = false;
   std::optional<std::string> forwarded_for_;
+  std::optional<std::string> forwarded_proto_;
   std::string length_;
   bool has_odd_name_ = false;
   int lengths_ = 0;
@@ -163,13 +254,13 @@ class Fields {
 // A request of a connection, from its first line to the end of its reply. Only used by the
 // thread that waits for connections.
 struct Transaction {
-  explicit Transaction(std::string uri) : target(std::move(uri)) {}
+  explicit Transaction(const char* uri) : target(uri), target_end(uri + target.size()) {}
   std::string target;
+  const char* target_end;  // where it came
   HttpRequest request;
   std::shared_ptr<Exchange> exchange;
   bool has_begun = false;  // its fields were read
   uint64_t body_size = 0;
-  uid_t user = 0;
 };
 
 using ResponsePtr = std::unique_ptr<MHD_Response, decltype(&MHD_destroy_response)>;
@@ -185,6 +276,11 @@ class Server final : public HttpServer {
                 tree.context().problems.Report(line);
               }),
         connections_(options.most_connections),
+        proxies_(options.proxies),
+        // Connections are the limit: each has one file open.
+        files_({.shared = true,
+                .most_open = 4 * options.most_connections,
+                .most_bytes = std::max(tree.options().cache_size, kLeastOpenBytes)}),
         queue_(QueueOptionsOf(tree)),
         ticker_([this](RequestQueue::Clock::time_point now) { return Tick(now); }) {
     queue_.set_wake([this](RequestQueue::Clock::duration within) { ticker_.Wake(within); });
@@ -203,14 +299,18 @@ class Server final : public HttpServer {
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
     daemon_ = MHD_start_daemon(
         flags, 0, &Server::OnAccept, this, &Server::OnRequest, this, MHD_OPTION_LISTEN_SOCKET,
-        listener.socket.get(),                                                 //
-        MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(most_connections),  //
-        MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds,                           //
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory,                 //
-        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, size_t{1024},                  //
-        MHD_OPTION_STRICT_FOR_CLIENT, 1,                                       //
-        MHD_OPTION_URI_LOG_CALLBACK, &Server::OnTarget, this,                  //
-        MHD_OPTION_NOTIFY_COMPLETED, &Server::OnCompleted, this,               //
+        listener.socket.get(),                                                            //
+        MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(most_connections + kLeaving),  //
+        MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds,                                      //
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory,                            //
+        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, size_t{1024},                             //
+#if MHD_VERSION >= 0x01000000
+        MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
+#else
+        MHD_OPTION_STRICT_FOR_CLIENT, 1,  //
+#endif
+        MHD_OPTION_URI_LOG_CALLBACK, &Server::OnTarget, this,     //
+        MHD_OPTION_NOTIFY_COMPLETED, &Server::OnCompleted, this,  //
         MHD_OPTION_NOTIFY_CONNECTION, &Server::OnConnection, this, MHD_OPTION_END);
     if (daemon_ == nullptr) return model::IoError(errno, "libmicrohttpd");
     listener.socket.release();
@@ -222,12 +322,15 @@ class Server final : public HttpServer {
     RequestQueue::Options options = tree.QueueOptions();
     options.shared = true;
     options.only_on_own_threads = true;
+    options.check_caller = kLookAtClient;
     return options;
   }
 
   static SiteOptions SiteOptionsOf(ServedTree& tree, const ServerOptions& options) {
     SiteOptions out = options.site;
     out.trusted = tree.context().services.freshness.interval();
+    out.is_immutable = tree.context().services.freshness.immutable();
+    out.is_per_user = tree.source().is_shared();
     return out;
   }
 
@@ -238,7 +341,8 @@ class Server final : public HttpServer {
   }
 
   FrontEndCounts CountsNow() {
-    return {counts_, queue_.stats(), {}, 0, static_cast<size_t>(connections_.count())};
+    return {counts_, queue_.stats(), files_.stats(), 0,
+            static_cast<size_t>(connections_.count())};
   }
 
   static Server& Of(void* server) { return *static_cast<Server*>(server); }
@@ -252,15 +356,32 @@ class Server final : public HttpServer {
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     return info == nullptr ? nullptr : info->client_addr;
   }
+  static int DescriptorOf(MHD_Connection* connection) {
+    const auto* const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info == nullptr ? -1 : info->connect_fd;
+  }
+  static Connection& ConnectionOf(MHD_Connection* connection) {
+    return *static_cast<Connection*>(
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+            ->socket_context);
+  }
 
-  static void OnConnection(void* server, MHD_Connection* connection, void**,
+  static void OnConnection(void* server, MHD_Connection* connection, void** context,
                            MHD_ConnectionNotificationCode code) {
-    const uid_t client = ClientOf(AddressOf(connection));
-    Connections& connections = Of(server).connections_;
+    Server& self = Of(server);
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-      connections.Open(client);
+      auto* const made =
+          new Connection{DescriptorOf(connection), ClientOf(AddressOf(connection))};
+      if (self.site_.options().is_per_user) {
+        made->caller = CallerAt(made->fd);
+        made->client = made->caller->uid;
+      }
+      *context = made;
+      self.connections_.Open(*made);
     } else {
-      connections.Close(client);
+      const std::unique_ptr<Connection> ended(static_cast<Connection*>(*context));
+      self.connections_.Close(*ended);
     }
   }
 
@@ -273,7 +394,9 @@ class Server final : public HttpServer {
     }
   }
 
-  static void OnCompleted(void*, MHD_Connection*, void** context, MHD_RequestTerminationCode) {
+  static void OnCompleted(void*, MHD_Connection* connection, void** context,
+                          MHD_RequestTerminationCode) {
+    ConnectionOf(connection).is_busy = false;
     const std::unique_ptr<Transaction> transaction(
         static_cast<Transaction*>(std::exchange(*context, nullptr)));
     if (transaction && transaction->exchange) transaction->exchange->Abandon();
@@ -332,7 +455,7 @@ class Server final : public HttpServer {
     }
     const bool has_bucket = !site_.options().s3.bucket.empty();
     if (has_bucket) request.target_as_sent = transaction.target;
-    Fields fields(request, has_bucket);
+    Fields fields(request, has_bucket, version);
     MHD_get_connection_values_n(
         connection, MHD_HEADER_KIND,
         [](void* into, MHD_ValueKind, const char* name, size_t name_size, const char* value,
@@ -343,15 +466,19 @@ class Server final : public HttpServer {
           return MHD_YES;
         },
         &fields);
+    request.client = ClientOfRequest(connection, fields);
+    request.is_encrypted = fields.is_https() && proxies_.Has(AddressOf(connection));
+    if (ParsesInPlace() && version.data() != transaction.target_end + 1) {
+      return ErrorReply(kBadRequestStatus, "no request line");
+    }
     if (!fields.Flaw().empty()) {
       return ErrorReply(kBadRequestStatus, std::string(fields.Flaw()));
     }
     // Which method it is comes first: the answer to any other says which there are.
     if (request.method == Method::kOther) return site_.Refuse(request);
-    if (fields.has_body() && request.method != Method::kPropfind) {
+    if (fields.is_too_long() || (fields.has_body() && request.method != Method::kPropfind)) {
       return ErrorReply(kTooLarge, "a request with a body");
     }
-    transaction.user = UserOf(connection, fields);
     return refusal;
   }
 
@@ -364,36 +491,45 @@ class Server final : public HttpServer {
     }
     if (!target) return ErrorReply(kBadRequestStatus, target.error().message());
     request.target = *std::move(target);
+    request.base = site_.options().base;
+    const std::string& token = site_.options().token;
+    request.has_token_in_path = TakeTokenOfPath(request.target, token);
+    if (request.has_token_in_path) request.base += '/' + token;
     return std::nullopt;
   }
 
-  static uid_t UserOf(MHD_Connection* connection, const Fields& fields) {
-    const sockaddr* const address = AddressOf(connection);
+  uid_t ClientOfRequest(MHD_Connection* connection, const Fields& fields) const {
+    const Connection& own = ConnectionOf(connection);
     std::optional<uid_t> behind;
-    if (fields.forwarded_for()) behind = ClientBehindProxy(address, *fields.forwarded_for());
-    return behind.value_or(ClientOf(address));
+    if (fields.forwarded_for() && proxies_.Has(AddressOf(connection))) {
+      behind = proxies_.ClientBehind(*fields.forwarded_for());
+    }
+    return behind.value_or(own.client);
   }
 
   void Answer(MHD_Connection* connection, Transaction& transaction,
               std::optional<HttpReply> known) {
     transaction.exchange = std::make_shared<Exchange>(
-        Exchange::Services{{site_, queue_, budget_, counts_}, slow_requests_},
-        transaction.request, Exchange::Client{transaction.user, IsWaiting(connection)});
+        Exchange::Services{{site_, queue_, budget_, files_, counts_}, slow_requests_},
+        transaction.request,
+        Exchange::Client{transaction.request.client, IsWaiting(connection),
+                         ConnectionOf(connection).caller});
+    ConnectionOf(connection).is_busy = true;
     // Until there is a reply, the connection is not looked at.
     MHD_suspend_connection(connection);
     transaction.exchange->Begin([connection] { MHD_resume_connection(connection); },
                                 std::move(known));
   }
 
-  // Whether the client of a connection is still there. After the end of the connection the
-  // descriptor may be another one; the answer does not matter then.
+  // Whether the client of a connection is still there. One that sends no more has left: nothing
+  // tells a closed connection from one that its client has closed halfway. After the end of the
+  // connection the descriptor may be another one; the answer does not matter then.
   static std::function<bool()> IsWaiting(MHD_Connection* connection) {
-    const auto* const info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (info == nullptr) return [] { return true; };
-    return [fd = info->connect_fd] {
-      pollfd look = {.fd = fd, .events = 0, .revents = 0};
-      return ::poll(&look, 1, 0) == 0 || (look.revents & (POLLERR | POLLHUP)) == 0;
+    const int fd = DescriptorOf(connection);
+    if (fd < 0) return [] { return true; };
+    return [fd] {
+      pollfd look = {.fd = fd, .events = POLLRDHUP, .revents = 0};
+      return ::poll(&look, 1, 0) == 0;
     };
   }
 
@@ -426,20 +562,24 @@ class Server final : public HttpServer {
             whole.size(), const_cast<std::byte*>(whole.data()), &Server::FreeBody,
             new std::shared_ptr<Body>(std::move(found.body)));
       }
+      const uint64_t length = found.body->length().value_or(MHD_SIZE_UNKNOWN);
+      const size_t piece = found.body->TakeMemory(std::min<uint64_t>(length, kPiece));
       auto* const stream = new Stream{connection, std::move(found.body)};
-      const uint64_t length = stream->body->length().value_or(MHD_SIZE_UNKNOWN);
-      return MHD_create_response_from_callback(length, std::min<uint64_t>(length, kPiece),
-                                               &Stream::Read, stream, &Stream::Free);
+      return MHD_create_response_from_callback(length, piece, &Stream::Read, stream,
+                                               &Stream::Free);
     }
     if (is_head && reply.file) {
       return MHD_create_response_from_callback(reply.length.value_or(MHD_SIZE_UNKNOWN), 1,
                                                &Server::NoBody, nullptr, nullptr);
     }
-    return MHD_create_response_from_buffer(
-        reply.text.size(), const_cast<char*>(reply.text.data()), MHD_RESPMEM_MUST_COPY);
+    auto* const text = new std::string(std::move(found.reply.text));
+    return MHD_create_response_from_buffer_with_free_callback_cls(text->size(), text->data(),
+                                                                  &Server::FreeText, text);
   }
 
   static void FreeBody(void* body) { delete static_cast<std::shared_ptr<Body>*>(body); }
+
+  static void FreeText(void* text) { delete static_cast<std::string*>(text); }
 
   static ssize_t NoBody(void*, uint64_t, char*, size_t) {
     return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -480,6 +620,8 @@ class Server final : public HttpServer {
   BlockBudget budget_{kBlocksOfClients};
   const Site site_;
   Connections connections_;
+  const Proxies proxies_;
+  OpenLimits files_;
   RequestQueue queue_;
   Ticker ticker_;
   MHD_Daemon* daemon_ = nullptr;
@@ -495,6 +637,6 @@ model::Result<std::unique_ptr<HttpServer>> HttpServer::Start(ServedTree& tree,
   return server;
 }
 
-std::string HttpLibraryVersion() { return MHD_get_version(); }
+std::string HttpLibraryVersion() { return fmt::format("libmicrohttpd {}", MHD_get_version()); }
 
 }  // namespace ndlfs::fs

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "fs/http/client_address.h"
 #include "fs/http/listener.h"
 #include "fs/http/site.h"
 #include "fs/serve/served_tree.h"
@@ -19,6 +20,7 @@ struct ServerOptions {
   SiteOptions site = {};
   // Connections of all clients. One client gets three quarters of them at most (user_share.h).
   uint64_t most_connections = 4096;
+  Proxies proxies = {};
 };
 
 class HttpServer {
@@ -33,7 +35,7 @@ class HttpServer {
   HttpServer() = default;
 };
 
-// The version of libmicrohttpd that the program runs with.
+// "libmicrohttpd 0.9.75", the one that the program runs with.
 std::string HttpLibraryVersion();
 
 }  // namespace ndlfs::fs

@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "backends/base/percent_encoding.h"
+#include "fs/compare/sha256.h"
 #include "fs/http/content_type.h"
 #include "fs/http/dap_error.h"
 #include "fs/http/dap_target.h"
@@ -14,7 +15,11 @@
 #include "fs/http/listing.h"
 #include "fs/http/search.h"
 #include "fs/http/webdav.h"
+#include "fs/tree/source_tree.h"
+#include "fs/view/base/html_text.h"
+#include "model/base64.h"
 #include "model/http_date.h"
+#include "model/reserved_names.h"
 #include "model/secret_hash.h"
 
 namespace ndlfs::fs {
@@ -26,26 +31,24 @@ using model::Result;
 constexpr unsigned kPartial = 206;
 constexpr unsigned kMultistatus = 207;
 constexpr unsigned kMoved = 301;
+constexpr unsigned kElsewhere = 307;
 constexpr unsigned kNotModified = 304;
 constexpr unsigned kBadRequest = 400;
 constexpr unsigned kFirstError = kBadRequest;
 constexpr unsigned kUnauthorized = 401;
-constexpr unsigned kForbiddenDepth = 403;
+constexpr unsigned kForbiddenStatus = 403;
 constexpr unsigned kAbsent = 404;
 constexpr unsigned kMethodNotAllowed = 405;
 constexpr unsigned kPreconditionFailed = 412;
 constexpr unsigned kMisdirected = 421;
 constexpr unsigned kRangeNotSatisfiable = 416;
+constexpr unsigned kTooManyRequests = 429;
 constexpr unsigned kServerFault = 500;
 
 constexpr const char* kAllowed = "GET, HEAD, OPTIONS, PROPFIND";
 
 // How often an answer begins anew because the source has changed meanwhile.
 constexpr int kTries = 3;
-// A page of so many entries takes some 100 MiB.
-constexpr size_t kMostEntries = 500'000;
-// The same for WebDAV, which says more about each entry.
-constexpr size_t kMostDavEntries = 100'000;
 
 // Finder and Explorer ask for such names in every folder. No store has them.
 bool IsAskedByHabit(std::string_view name) {
@@ -65,21 +68,35 @@ bool WantsJson(const HttpRequest& request) {
   return Accepts(request, "application/json") && !Accepts(request, "text/html");
 }
 
-// The body of a folder: JSON or a page.
-void SetText(HttpReply& reply, bool is_json, std::string text) {
-  reply.text = std::move(text);
+// The fields of the body of a folder: JSON or a page.
+void SetTextFields(HttpReply& reply, bool is_json, const std::string& caching) {
+  reply.is_page = !is_json;
   reply.fields.emplace_back("Content-Type",
                             is_json ? "application/json" : "text/html; charset=utf-8");
-  reply.fields.emplace_back("Cache-Control", "no-cache");
+  reply.fields.emplace_back("Cache-Control", caching);
   reply.fields.emplace_back("Vary", "Accept");
 }
 
-// Whether a browser may run scripts of the reply.
-bool IsPage(const HttpReply& reply) {
-  return std::any_of(reply.fields.begin(), reply.fields.end(), [](const auto& field) {
-    return field.first == "Content-Type" && (field.second.starts_with("text/html") ||
-                                             field.second.find("xml") != std::string::npos);
+// Whether browsers show the reply as a document that may hold programs.
+bool IsActive(const HttpReply& reply) {
+  return std::ranges::any_of(reply.fields, [](const auto& field) {
+    return field.first == "Content-Type" &&
+           (field.second.find("xml") != std::string::npos || field.second.ends_with("/pdf"));
   });
+}
+
+std::string HashForPolicy(std::string_view text) {
+  return "'sha256-" + model::EncodeBase64(Sha256Of(backends::AsBytes(text))) + '\'';
+}
+
+// For pages that ndlfs makes: nothing runs in them but the script that they all share, so that
+// no text of the source can become one.
+const std::string& PolicyOfPages() {
+  static const std::string policy = fmt::format(
+      "default-src 'none'; img-src 'self' data:; style-src {}; script-src {}; base-uri 'none'; "
+      "form-action 'self'; frame-ancestors 'none'",
+      HashForPolicy(StyleOfPages()), HashForPolicy(ScriptOfPages()));
+  return policy;
 }
 
 void AddContentRange(HttpReply& reply, const FileRange& range, uint64_t size) {
@@ -143,13 +160,14 @@ void SetBody(HttpReply& reply, const HttpRequest& request, const Validators& val
 
 // The answer with a file. `dap` are the fields of an answer of DAP.
 HttpReply ReplyWith(const HttpRequest& request, const FoundFile& file,
-                    const std::vector<std::pair<std::string, std::string>>& dap) {
-  HttpReply reply;
+                    const std::vector<std::pair<std::string, std::string>>& dap,
+                    const std::string& caching, bool trusts_pages) {
+  HttpReply reply{.is_page = file.is_page};
   const Validators& validators = file.validators;
   if (validators.etag) reply.fields.emplace_back("ETag", *validators.etag);
   reply.fields.emplace_back("Last-Modified", model::FormatHttpDate(validators.mtime_seconds));
-  // Clients may keep the bytes, but ask whether they are still true.
-  reply.fields.emplace_back("Cache-Control", "no-cache");
+  // Without a tag, nobody can ask later whether the bytes are still true.
+  reply.fields.emplace_back("Cache-Control", validators.etag ? caching : "no-store");
   switch (Evaluate(request.conditions, validators)) {
     case Verdict::kNotModified:
       reply.status = kNotModified;
@@ -159,7 +177,7 @@ HttpReply ReplyWith(const HttpRequest& request, const FoundFile& file,
     case Verdict::kSend:
       break;
   }
-  std::string type = ContentTypeOf(request.target.names.back());
+  std::string type = ContentTypeOf(request.target.names.back(), file.is_page || trusts_pages);
   for (const auto& [name, value] : dap) {
     if (name == "Content-Type") {
       type = value;
@@ -194,6 +212,12 @@ std::optional<HttpReply> Site::Refuse(const HttpRequest& request) const {
                       fmt::format("the host {} is not allowed; see --host of ndlfs serve",
                                   model::Quote(*host)));
   }
+  const bool only_reads = request.method == Method::kGet || request.method == Method::kHead ||
+                          request.method == Method::kOptions;
+  if (!only_reads && request.origin && !AllowedOrigin(request) &&
+      !IsOriginOf(*request.origin, host.value_or(""))) {
+    return ErrorReply(kForbiddenStatus, "a request of a page of another site");
+  }
   if (request.method == Method::kOther) {
     HttpReply reply = ErrorReply(kMethodNotAllowed, "the files are only for reading");
     reply.fields.emplace_back("Allow", kAllowed);
@@ -207,20 +231,108 @@ std::optional<HttpReply> Site::Refuse(const HttpRequest& request) const {
     reply.fields.emplace_back("MS-Author-Via", "DAV");
     return reply;
   }
-  if (!options_.s3.access_key.empty() && IsForBucket(options_.s3, request.target)) {
-    return RefuseUnsigned(options_.s3, request, ::time(nullptr));
+  if (auto refusal = RefuseStranger(request)) return refusal;
+  return SignIn(request);
+}
+
+std::optional<HttpReply> Site::RefuseStranger(const HttpRequest& request) const {
+  // Nobody finds a text of this length by guessing: its owner is never made to wait.
+  constexpr size_t kLong = 20;
+  const bool is_signed =
+      !options_.s3.access_key.empty() && IsForBucket(options_.s3, request.target);
+  if (!is_signed && options_.token.empty()) return std::nullopt;
+  const TokenPlace place = is_signed ? TokenPlace::kNone : FindTokenOf(request);
+  if (place == TokenPlace::kCookie) return std::nullopt;
+  const auto now = GuessLimit::Clock::now();
+  const bool is_spent = guesses_.IsSpent(request.client, now);
+  const size_t length = is_signed ? options_.s3.secret_key.size() : options_.token.size();
+  std::optional<HttpReply> refusal;
+  if (is_spent && length < kLong) {
+    refusal = ErrorReply(kTooManyRequests, "too many requests without the token or the keys");
+  } else if (is_signed) {
+    refusal = RefuseUnsigned(options_.s3, request, ::time(nullptr));
+  } else if (place == TokenPlace::kNone && !request.has_token_in_path) {
+    refusal = ErrorReply(kUnauthorized,
+                         "a token is needed: the URL that ndlfs serve has printed has it");
+    refusal->fields.emplace_back("WWW-Authenticate", "Basic realm=\"ndlfs\"");
   }
-  if (options_.token.empty()) return std::nullopt;
-  const TokenPlace place = FindToken(request.target, request.credentials, options_.token);
-  if (place != TokenPlace::kNone) return std::nullopt;
-  HttpReply reply = ErrorReply(
-      kUnauthorized, "a token is needed: the URL that ndlfs serve has printed has it");
-  reply.fields.emplace_back("WWW-Authenticate", "Basic realm=\"ndlfs\"");
+  if (!refusal) return std::nullopt;
+  if (is_spent) {
+    refusal->status = kTooManyRequests;
+    refusal->fields.emplace_back("Retry-After", "1");
+  } else {
+    guesses_.Note(request.client, now);
+  }
+  return refusal;
+}
+
+// A page that leads on, and no redirect: a browser that comes from a link on another site would
+// follow a redirect without the cookie.
+std::optional<HttpReply> Site::SignIn(const HttpRequest& request) const {
+  const RequestTarget& target = request.target;
+  std::string next;
+  if (request.has_token_in_path && target.names.empty() && !target.ends_in_slash) {
+    // Links in pages are relative to the folder.
+    next = '.' + request.base.substr(request.base.rfind('/')) + '/';
+    HttpReply reply{.status = kMoved};
+    reply.fields.emplace_back("Location", std::move(next));
+    reply.fields.emplace_back("Cache-Control", "no-store");
+    return reply;
+  }
+  const bool is_sign_in = !options_.token.empty() && request.method == Method::kGet &&
+                          Accepts(request, "text/html") &&
+                          FindTokenOf(request) == TokenPlace::kUrl;
+  if (!is_sign_in) return std::nullopt;
+  next = target.names.empty() || target.ends_in_slash
+             ? "./"
+             : "./" + backends::PercentEncode(target.names.back(), false);
+  const std::string query = target.QueryWithout(kTokenParameter);
+  if (!query.empty()) next += '?' + query;
+  HttpReply reply;
+  SetTextFields(reply, false, "no-store");
+  reply.text = BeginPage("Signed in") +
+               fmt::format("<p><a href=\"{}\">Signed in</a></p>\n", HtmlText(next)) + EndPage();
+  reply.fields.emplace_back("Refresh", "0; url=" + next);
   return reply;
+}
+
+std::optional<std::string> Site::AllowedOrigin(const HttpRequest& request) const {
+  if (std::ranges::find(options_.origins, "*") != options_.origins.end()) return "*";
+  const bool is_listed =
+      request.origin &&
+      std::ranges::find(options_.origins, *request.origin) != options_.origins.end();
+  return is_listed ? request.origin : std::nullopt;
+}
+
+void Site::AddBrowserFields(const HttpRequest& request, HttpReply& reply) const {
+  const auto origin = AllowedOrigin(request);
+  reply.fields.emplace_back("X-Content-Type-Options", "nosniff");
+  reply.fields.emplace_back("Referrer-Policy", "no-referrer");
+  reply.fields.emplace_back("Cross-Origin-Resource-Policy",
+                            origin == "*" ? "cross-origin" : "same-origin");
+  if (reply.is_page) {
+    reply.fields.emplace_back("Cross-Origin-Opener-Policy", "same-origin");
+    reply.fields.emplace_back("Content-Security-Policy", PolicyOfPages());
+  } else if (!options_.trusts_pages) {
+    // Data of somebody else: a browser runs nothing in it, and it reads nothing of this site.
+    reply.fields.emplace_back("Content-Security-Policy",
+                              "sandbox; default-src 'none'; frame-ancestors 'none'");
+    if (IsActive(reply)) reply.fields.emplace_back("Content-Disposition", "attachment");
+  }
+  const bool has_list = !options_.origins.empty() && origin != "*";
+  if (has_list) reply.fields.emplace_back("Vary", "Origin");
+  if (!origin) return;
+  reply.fields.emplace_back("Access-Control-Allow-Origin", *origin);
+  reply.fields.emplace_back("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS");
+  reply.fields.emplace_back("Access-Control-Allow-Headers",
+                            "Range, If-Range, If-Match, If-None-Match, Authorization");
+  reply.fields.emplace_back("Access-Control-Expose-Headers",
+                            "Accept-Ranges, Content-Length, Content-Range, ETag");
 }
 
 void Site::Complete(const HttpRequest& request, HttpReply& reply) const {
   if (reply.status >= kFirstError) {
+    reply.is_page = false;
     if (IsForBucket(options_.s3, request.target)) {
       DescribeS3Error(reply);
     } else {
@@ -228,29 +340,34 @@ void Site::Complete(const HttpRequest& request, HttpReply& reply) const {
     }
   }
   reply.fields.emplace_back("Server", "ndlfs");
-  reply.fields.emplace_back("X-Content-Type-Options", "nosniff");
-  // A page of the source may have a script of somebody else: it reads nothing of this site.
-  if (IsPage(reply)) {
-    reply.fields.emplace_back("Referrer-Policy", "no-referrer");
-    reply.fields.emplace_back("Content-Security-Policy",
-                              "default-src 'none'; img-src 'self' data:; style-src "
-                              "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; "
-                              "form-action 'self'; frame-ancestors 'none'");
-  }
-  if (options_.cors) {
-    reply.fields.emplace_back("Access-Control-Allow-Origin", "*");
-    reply.fields.emplace_back("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS");
-    reply.fields.emplace_back("Access-Control-Allow-Headers",
-                              "Range, If-Range, If-Match, If-None-Match, Authorization");
-    reply.fields.emplace_back("Access-Control-Expose-Headers",
-                              "Accept-Ranges, Content-Length, Content-Range, ETag");
-  }
-  if (options_.token.empty() || reply.status == kUnauthorized) return;
-  if (FindToken(request.target, request.credentials, options_.token) == TokenPlace::kUrl) {
-    reply.fields.emplace_back(
-        "Set-Cookie", fmt::format("{}={}; Path={}/; HttpOnly; SameSite=Strict", kTokenCookie,
-                                  options_.token, options_.base));
-  }
+  AddBrowserFields(request, reply);
+  const bool shows_token = !options_.token.empty() && reply.status < kFirstError &&
+                           FindTokenOf(request) == TokenPlace::kUrl;
+  if (!shows_token) return;
+  reply.fields.emplace_back(
+      "Set-Cookie",
+      fmt::format("{}{}={}; Path={}; HttpOnly; SameSite=Strict{}",
+                  request.is_encrypted ? kHostPrefix : "", secret_.cookie_name, secret_.cookie,
+                  request.is_encrypted ? "/" : options_.base + '/',
+                  request.is_encrypted ? "; Secure" : ""));
+}
+
+// Servers with the same token take each other's cookies, also after they were started again.
+// The name tells servers at other ports of the same host apart.
+Secret Site::SecretOf(const std::string& token) {
+  const auto hash = [&](std::string_view use) {
+    return HexOf(Sha256Of(backends::AsBytes(fmt::format("ndlfs {} {}", use, token))));
+  };
+  return {token, "ndlfs-" + hash("name").substr(0, 8), hash("cookie")};
+}
+
+std::string Site::CachingOf(const SiteOptions& options) {
+  const bool is_private = !options.token.empty() || options.is_per_user;
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(options.trusted).count();
+  const std::string scope = is_private ? "private, " : "";
+  if (options.is_immutable) return scope + "max-age=31536000, immutable";
+  return seconds == 0 ? scope + "no-cache" : fmt::format("{}max-age={}", scope, seconds);
 }
 
 void Site::Complain(const model::Error& error) const {
@@ -279,12 +396,14 @@ Site::Answered Site::TryForBucket(const HttpRequest& request, Lane lane) const {
   HttpRequest inner = request;
   inner.target.names.erase(inner.target.names.begin());
   if (inner.target.names.empty()) {
+    // Sizes in lists may take reads.
+    if (lane == Lane::kLook && request.method == Method::kGet) return Lane::kRead;
     NDLFS_TRY(HttpReply reply, AnswerForBucket(options_.s3, root_, request));
     return reply;
   }
-  NDLFS_TRY(const TreeNodePtr node, FindNodeAt(root_, inner.target.names));
+  NDLFS_TRY(const FoundNode found, FindNodeAt(root_, inner.target.names));
   if (inner.target.ends_in_slash) return model::NotFound("no file");
-  return AnswerFileInLane(inner, node, lane);
+  return AnswerFileInLane(inner, found.node, lane);
 }
 
 Site::Answered Site::AnswerFileInLane(const HttpRequest& request, const TreeNodePtr& node,
@@ -307,11 +426,21 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
     const auto wrong = FindWrongConstraint(request.target);
     if (wrong) return ErrorReply(kBadRequest, *wrong);
   }
-  NDLFS_TRY(const TreeNodePtr node, found);
+  NDLFS_TRY(const FoundNode place, found);
+  // A link has no contents of its own: else a link to a folder above would be a folder without
+  // end.
+  if (place.is_by_link && request.method != Method::kPropfind) {
+    return RedirectTo(request, place.names);
+  }
+  const TreeNodePtr& node = place.node;
   const Lane needed = LaneOf(*node, lane);
   if (lane == Lane::kLook && needed != lane) return needed;
   NDLFS_TRY(const Attributes attributes, node->StatWhenFound());
-  if (request.method == Method::kPropfind) return AnswerPropfind(request, node, attributes);
+  if (request.method == Method::kPropfind) {
+    const bool lists = IsDirectory(attributes) && ParseDepth(request.depth) == DavDepth::kOne;
+    if (lists && lane == Lane::kLook) return Lane::kRead;
+    return AnswerPropfind(request, node, attributes);
+  }
   const bool searches = IsDirectory(attributes) && request.target.Parameter("q");
   if (searches && lane == Lane::kLook) return Lane::kScan;
   if (IsDirectory(attributes)) return AnswerDirectory(request, node);
@@ -319,7 +448,22 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
   return AnswerFile(request, *node);
 }
 
-Result<TreeNodePtr> Site::FindNode(const RequestTarget& target) const {
+HttpReply Site::RedirectTo(const HttpRequest& request,
+                           const std::vector<std::string>& names) const {
+  const RequestTarget& target = request.target;
+  const size_t depth = target.names.size() - (target.ends_in_slash ? 0 : 1);
+  std::string location = depth == 0 ? "./" : "";
+  for (size_t i = 0; i < depth; ++i) location += "../";
+  for (const std::string& name : names) location += backends::PercentEncode(name, false) + '/';
+  if (!target.ends_in_slash && !names.empty()) location.pop_back();
+  if (!target.query.empty()) location += '?' + target.query;
+  HttpReply reply{.status = kElsewhere};
+  reply.fields.emplace_back("Location", std::move(location));
+  reply.fields.emplace_back("Cache-Control", caching_);
+  return reply;
+}
+
+Result<FoundNode> Site::FindNode(const RequestTarget& target) const {
   const std::vector<DapTarget> places = FindDapTargets(target);
   // A file of that name in the source comes first.
   auto found = places.empty() || target.query.empty()
@@ -328,7 +472,13 @@ Result<TreeNodePtr> Site::FindNode(const RequestTarget& target) const {
   for (const DapTarget& place : places) {
     if (found || ErrorReply(found.error()).status != kAbsent) break;
     const auto group = FindNodeAt(root_, place.folder);
-    found = group ? (*group)->Lookup(place.name) : model::Propagate(group.error());
+    if (!group) {
+      found = model::Propagate(group.error());
+      continue;
+    }
+    auto file = group->node->Lookup(place.name);
+    found = file ? Result<FoundNode>(FoundNode{*std::move(file), {}})
+                 : model::Propagate(file.error());
   }
   return found;
 }
@@ -337,8 +487,8 @@ std::optional<std::string> Site::FindWrongConstraint(const RequestTarget& target
   if (target.query.empty()) return std::nullopt;
   for (const DapTarget& place : FindDapTargets(target)) {
     const auto group = FindNodeAt(root_, place.folder);
-    if (!group || !(*group)->Lookup(place.description)) continue;
-    const auto found = (*group)->Lookup(place.name);
+    if (!group || !group->node->Lookup(place.description)) continue;
+    const auto found = group->node->Lookup(place.name);
     if (found) return std::nullopt;
     std::string reason = found.error().message();
     const std::string name = place.name + ": ";
@@ -367,21 +517,28 @@ Result<HttpReply> Site::AnswerDirectory(const HttpRequest& request,
     std::string target = "./" + backends::PercentEncode(names.back(), false) + '/';
     if (!request.target.query.empty()) target += '?' + request.target.query;
     reply.fields.emplace_back("Location", std::move(target));
+    reply.fields.emplace_back("Cache-Control", caching_);
     return reply;
   }
-  if (const auto question = request.target.Parameter("q")) {
-    NDLFS_TRY(const SearchResult found, Search(node, *question));
-    const bool is_json = WantsJson(request);
-    SetText(reply, is_json, is_json ? SearchAsJson(found) : SearchAsHtml(found, *question));
-    return reply;
-  }
-  NDLFS_TRY(Listing listing,
-            ListDirectory(root_, names, node, ListedSizes::kCheap, kMostEntries));
   const bool is_json = WantsJson(request);
-  if (!is_json && Accepts(request, "text/html")) {
-    NDLFS_RETURN_IF_ERROR(FindPictures(root_, names, node, listing));
+  if (const auto question = request.target.Parameter("q")) {
+    NDLFS_TRY(SearchResult found, Search(node, *question));
+    SetTextFields(reply, is_json, caching_);
+    const KeptObjects kept = {{found.hits.data(), found.bytes}};
+    NDLFS_RETURN_IF_ERROR(SetText(
+        reply,
+        is_json ? SearchAsJson(std::move(found)) : SearchAsHtml(std::move(found), *question),
+        kept));
+    return reply;
   }
-  SetText(reply, is_json, is_json ? ListingAsJson(listing) : ListingAsHtml(listing, names));
+  SetTextFields(reply, is_json, caching_);
+  NDLFS_TRY(const auto entries,
+            EntryReader::Open(root_, names, node,
+                              {.finds_pictures = !is_json && Accepts(request, "text/html"),
+                               .leaves_out_linked_folders = is_json}));
+  NDLFS_RETURN_IF_ERROR(
+      SetText(reply, is_json ? ListingAsJson(entries) : ListingAsHtml(entries, names),
+              entries->kept()));
   return reply;
 }
 
@@ -389,20 +546,22 @@ Result<HttpReply> Site::AnswerPropfind(const HttpRequest& request, const TreeNod
                                        const Attributes& attributes) const {
   const DavDepth depth = ParseDepth(request.depth);
   if (depth == DavDepth::kInfinity) {
-    HttpReply reply = ErrorReply(kForbiddenDepth,
+    HttpReply reply = ErrorReply(kForbiddenStatus,
                                  "<?xml version=\"1.0\"?>\n<D:error "
                                  "xmlns:D=\"DAV:\"><D:propfind-finite-depth/></D:error>");
     reply.fields[0].second = "application/xml; charset=utf-8";
     return reply;
   }
-  Listing entries;
+  EntryReaderPtr entries;
   if (depth == DavDepth::kOne && IsDirectory(attributes)) {
-    NDLFS_TRY(entries, ListDirectory(root_, request.target.names, node, ListedSizes::kAll,
-                                     kMostDavEntries));
+    NDLFS_TRY(entries, EntryReader::Open(root_, request.target.names, node,
+                                         {.sizes = ListedSizes::kAll}));
   }
   HttpReply reply{.status = kMultistatus};
-  reply.text =
-      WriteMultistatus(options_.base, request.target.names, EntryOf("", attributes), entries);
+  NDLFS_RETURN_IF_ERROR(SetText(reply,
+                                WriteMultistatus(request.base, request.target.names,
+                                                 EntryOf("", *node, attributes), entries),
+                                entries ? entries->kept() : KeptObjects()));
   reply.fields.emplace_back("Content-Type", "application/xml; charset=utf-8");
   return reply;
 }
@@ -412,12 +571,15 @@ Result<HttpReply> Site::AnswerFile(const HttpRequest& request, TreeNode& node) c
   NDLFS_TRY(const Attributes attributes, node.Stat());
   const std::optional<FileVersion> version = node.Version();
   constexpr int64_t kSecond = 1'000'000'000;
-  FoundFile file{.handle = opened.handle,
-                 .validators = {.mtime_seconds = attributes.mtime_ns / kSecond},
-                 .size = {}};
+  FoundFile file{
+      .handle = opened.handle,
+      .validators = {.mtime_seconds = attributes.mtime_ns / kSecond},
+      .size = {},
+      .is_page = request.target.names.back() == model::kPageFileName && !IsPlainFile(node)};
   if (version) file.validators.etag = EtagOf(*version);
-  if (!opened.size_unknown) file.size = version ? version->size : attributes.size;
-  HttpReply reply = ReplyWith(request, file, DapFieldsOf(request.target));
+  if (!opened.size_unknown) file.size = version ? FileSize(version->size) : attributes.size;
+  HttpReply reply =
+      ReplyWith(request, file, DapFieldsOf(request.target), caching_, options_.trusts_pages);
   if (MayBeKnown(request.target) && file.size) {
     known_.Keep(request.target.names, std::move(file), opened.looked_at);
   }
@@ -437,7 +599,7 @@ std::optional<HttpReply> Site::AnswerKnown(const HttpRequest& request) const {
   if (!is_read || !MayBeKnown(request.target)) return std::nullopt;
   const auto file = known_.Find(request.target.names);
   if (!file) return std::nullopt;
-  HttpReply reply = ReplyWith(request, *file, {});
+  HttpReply reply = ReplyWith(request, *file, {}, caching_, options_.trusts_pages);
   const bool has_body = reply.file && request.method == Method::kGet;
   if (has_body && reply.length.value_or(UINT64_MAX) > kShort) return std::nullopt;
   return reply;

@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "fs/http/found_node.h"
+#include "fs/http/guess_limit.h"
 #include "fs/http/known_files.h"
 #include "fs/http/reply.h"
 #include "fs/http/s3_gateway.h"
@@ -26,11 +28,15 @@ struct SiteOptions {
   // Whether the `Host` field is checked (IsTrustedHost), and the names that are allowed.
   bool checks_host = true;
   std::vector<std::string> hosts = {};
-  // Pages of other sites may read the files.
-  bool cors = false;
+  // Sites whose pages may read the files ("https://example.org"); "*": all.
+  std::vector<std::string> origins = {};
+  // Pages, scripts and the like out of the source are sent as such, and browsers run them.
+  bool trusts_pages = false;
   S3Options s3 = {};
   // How long a look at the source is trusted; zero: for one request.
   std::chrono::nanoseconds trusted = {};
+  bool is_immutable = false;  // the source
+  bool is_per_user = false;   // an answer depends on the user who asks
 };
 
 // Thread-safe.
@@ -41,7 +47,9 @@ class Site {
       : root_(std::move(root)),
         options_(std::move(options)),
         report_(std::move(report)),
-        known_(options_.trusted) {}
+        secret_(SecretOf(options_.token)),
+        caching_(CachingOf(options_)),
+        known_(options_.is_per_user ? std::chrono::nanoseconds() : options_.trusted) {}
 
   const SiteOptions& options() const { return options_; }
 
@@ -75,9 +83,25 @@ class Site {
  private:
   using Answered = model::Result<std::variant<HttpReply, Lane>>;
 
+  static Secret SecretOf(const std::string& token);
+  // The field `Cache-Control` of answers out of the source.
+  static std::string CachingOf(const SiteOptions& options);
+
+  // The site whose pages may read the answer, as in a field; nullopt if none may.
+  std::optional<std::string> AllowedOrigin(const HttpRequest& request) const;
+  void AddBrowserFields(const HttpRequest& request, HttpReply& reply) const;
+  std::optional<HttpReply> RefuseStranger(const HttpRequest& request) const;
+  // The reply to a browser that shows the token: it gets the cookie, and goes on without the
+  // token. nullopt for all other requests.
+  std::optional<HttpReply> SignIn(const HttpRequest& request) const;
+  TokenPlace FindTokenOf(const HttpRequest& request) const {
+    return FindToken(request.target, request.credentials, secret_);
+  }
+
   Answered Try(const HttpRequest& request, Lane lane) const;
   Answered TryForBucket(const HttpRequest& request, Lane lane) const;
-  model::Result<TreeNodePtr> FindNode(const RequestTarget& target) const;
+  model::Result<FoundNode> FindNode(const RequestTarget& target) const;
+  HttpReply RedirectTo(const HttpRequest& request, const std::vector<std::string>& names) const;
   // What is wrong with the constraint of a request of DAP, if its dataset is there; nullopt
   // otherwise. For a target that was not found.
   std::optional<std::string> FindWrongConstraint(const RequestTarget& target) const;
@@ -97,6 +121,9 @@ class Site {
   const TreeNodePtr root_;
   const SiteOptions options_;
   const std::function<void(std::string_view)> report_;
+  const Secret secret_;
+  const std::string caching_;
+  mutable GuessLimit guesses_;
   mutable KnownFiles known_;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <utility>
 
 #include "fs/http/content_type.h"
 #include "fs/http/parse/conditions.h"
@@ -47,19 +48,20 @@ DavDepth ParseDepth(const std::optional<std::string>& field) {
   return depth == "1" ? DavDepth::kOne : DavDepth::kInfinity;
 }
 
-std::string WriteMultistatus(std::string_view base, const std::vector<std::string>& path,
-                             const ListingEntry& self, const Listing& entries) {
+NextPiece WriteMultistatus(std::string_view base, const std::vector<std::string>& path,
+                           const ListingEntry& self, EntryReaderPtr entries) {
   std::string href(base);
   for (const std::string& name : path) href += '/' + UrlOfName(name);
   if (self.is_directory || href.empty()) href += '/';
   std::string out =
       "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:multistatus xmlns:D=\"DAV:\">\n";
   WriteResponse(out, href, path.empty() ? std::string_view("/") : path.back(), self);
-  for (const ListingEntry& entry : entries) {
-    WriteResponse(out, href + UrlOfName(entry.name) + (entry.is_directory ? "/" : ""),
+  const auto add = [href](const ListingEntry& entry, std::string& text) {
+    WriteResponse(text, href + UrlOfName(entry.name) + (entry.is_directory ? "/" : ""),
                   entry.name, entry);
-  }
-  return out + "</D:multistatus>\n";
+  };
+  return TextOfItems(std::move(out), OneByOne(std::move(entries)), add,
+                     [](size_t) { return "</D:multistatus>\n"; });
 }
 
 }  // namespace ndlfs::fs

@@ -21,8 +21,9 @@ enum class DavDepth {
 DavDepth ParseDepth(const std::optional<std::string>& field);
 
 // The body of a reply with status 207. `path` is that of `self`, whose name is not used, below
-// the path `base` that all URLs begin with. `entries` are those of the directory.
-std::string WriteMultistatus(std::string_view base, const std::vector<std::string>& path,
-                             const ListingEntry& self, const Listing& entries);
+// the path `base` that all URLs begin with. `entries` are those of the directory; null: none
+// are told.
+NextPiece WriteMultistatus(std::string_view base, const std::vector<std::string>& path,
+                           const ListingEntry& self, EntryReaderPtr entries);
 
 }  // namespace ndlfs::fs

@@ -45,6 +45,8 @@ struct MountOptions {
   double revalidate_seconds = 1.0;
   // The source does not change while it is mounted, so ndlfs never looks again.
   bool immutable = false;
+  // As in Scope.
+  bool shows_dot_files = true;
   // Inode numbers have 32 bits.
   bool inode32 = false;
 

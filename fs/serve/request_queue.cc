@@ -17,9 +17,8 @@ using std::chrono::milliseconds;
 
 // Requests that wait may be able to run soon.
 constexpr milliseconds kSoon{10};
-// A caller that has waited for less is not looked at: most are answered by then.
-constexpr milliseconds kCheckCaller{250};
-constexpr size_t kCheckedAtOnce = 32;
+// Callers that are looked at at once: more than requests run.
+constexpr size_t kCheckedAtOnce = 256;
 // A thread that has worked for less than a tenth of this time is stuck.
 constexpr milliseconds kSample{50};
 // How long a thread waits for another request before it ends.
@@ -114,7 +113,7 @@ void RequestQueue::Run(QueuedRequestPtr request) {
     request->Refuse(refusal);
     return;
   }
-  if (wake_) wake_(waits ? kSoon : kCheckCaller);
+  if (wake_) wake_(waits ? kSoon : options_.check_caller);
   if (is_here) RunAll(std::move(request));
 }
 
@@ -291,7 +290,7 @@ void RequestQueue::AbandonUnwanted(Clock::time_point now) {
     const MutexLock lock(mutex_);
     for (const QueuedRequestPtr& request : open_) {
       if (to_ask.size() == kCheckedAtOnce) break;
-      if (now - request->checked_ < kCheckCaller) continue;
+      if (now - request->checked_ < options_.check_caller) continue;
       request->checked_ = now;
       to_ask.push_back(request);
     }
@@ -354,7 +353,7 @@ std::optional<RequestQueue::Clock::duration> RequestQueue::Tick(Clock::time_poin
   StartMore();
   const MutexLock lock(mutex_);
   if (waiting_ != 0) return kSoon;
-  if (!open_.empty() || !finished_.empty()) return kCheckCaller;
+  if (!open_.empty() || !finished_.empty()) return options_.check_caller;
   return std::nullopt;
 }
 

@@ -109,6 +109,8 @@ class RequestQueue {
     // The threads that bring requests have other things to do: none of them runs a request,
     // unless the system has no thread for it.
     bool only_on_own_threads = false;
+    // A caller that has waited for so long is looked at, and then as often.
+    Clock::duration check_caller = std::chrono::milliseconds(250);
     // How many requests of one user on a shared mount may wait. More are refused with EBUSY.
     size_t most_waiting = 4096;
   };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/store/block_cache/block_cache.h"
+#include "cache/chunk_loader.h"
 #include "fs/serve/logging.h"
 #include "fs/tree/store/document.h"
 #include "fs/tree/view/decoded_cache.h"
@@ -47,7 +48,8 @@ Scope ScopeOf(const MountOptions& options, const RemotePlace& place) {
       place.source->looks_are_requests() ? backends::Detection::kName : options.detection;
   return {.file = place.file,
           .detection = place.file.empty() ? detection : backends::Detection::kContent,
-          .as = options.as};
+          .as = options.as,
+          .shows_dot_files = options.shows_dot_files};
 }
 
 model::Result<RemotePlace> OpenPlace(const MountOptions& options, const SourcePaths& paths) {
@@ -152,10 +154,17 @@ ServedTree::ServedTree(const MountOptions& options, RemotePlace place,
                                   .received = place_.received},
           FreshnessOf(options), OpenOptionsOf(options, place_, answer_within),
           [](const backends::Hierarchy& hierarchy, std::string_view store_name,
-             std::string_view path, const ReaderOf& reader_of, const auto& refused) {
-            return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);
+             std::string_view path, const ReaderOf& reader_of, const TextSink& sink,
+             const auto& refused) {
+            return WriteDocument(hierarchy, store_name, path, reader_of, sink, nullptr,
+                                 refused);
           },
           &LogWarning, options.cache_dir, options.cache_dir_size, ScopeOf(options, place_)) {
+  // In addition to the cache, or to one chunk that is larger.
+  constexpr uint64_t kBesides = uint64_t{24} << 20;
+  cache::SetMemoryLimits(
+      {.chunk = std::max(options.cache_size, options.max_chunk_size) + kBesides,
+       .header = options.cache_size + kBesides});
   context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
   context_.services.passes_stored_chunks = options.passes_stored_chunks;
   context_.services.listed_views = options.views;

@@ -61,7 +61,7 @@ class ControlNode final : public TreeNode {
     if (file_.grows) attributes.size = file_.text().size();
     return attributes;
   }
-  bool IsVolatile() const override { return file_.grows; }
+  bool IsVolatile() const override { return true; }
   model::Result<OpenedFile> Open() override {
     // --uid may show it as the file of another user.
     const auto& caller = backends::CallerScope::Current();
@@ -93,11 +93,12 @@ class ControlDirectory final : public DirectoryNode {
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
     if (name == kMirrorName) return FindSourceMirror(context_);
     for (const auto& file : files_) {
-      if (file->name() == name) return file;
+      if (file->name() == name && context_.shows_dot_files) return file;
     }
     return model::NotFound("{}", name);
   }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
+    if (!context_.shows_dot_files) return model::NotFound("{}", kControlName);
     std::vector<DirectoryEntry> entries;
     for (const auto& file : files_) entries.push_back({file->name(), S_IFREG});
     return MakeListReader(std::move(entries));
@@ -175,6 +176,7 @@ class Root final : public DirectoryNode {
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
     NDLFS_TRY(const auto source, Source());
     NDLFS_TRY(auto reader, source->OpenDirectory());
+    if (!context_.shows_dot_files) return reader;
     return std::make_unique<RootReader>(std::move(reader));
   }
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override {
@@ -199,7 +201,8 @@ class Root final : public DirectoryNode {
   model::Result<TreeNodePtr> FindStoreOfServer(std::string_view name) const {
     const backends::Source& source = *context_.source;
     const bool may_be = context_.file.empty() && context_.as.empty() &&
-                        source.looks_are_requests() && !context_.catalog.KnowsStore("") &&
+                        !context_.IsHidden(name) && source.looks_are_requests() &&
+                        !context_.catalog.KnowsStore("") &&
                         !backends::IsCalledLikeStore(source, "");
     const bool is_likely = backends::IsCalledLikeStore(source, name) ||
                            context_.catalog.KnowsStore(std::string(name));

@@ -30,6 +30,9 @@ struct Scope {
   // The short name of the view of groups in which stores are shown, such as "nc"; "": as
   // folders.
   std::string as = {};
+  // Whether files and folders whose names begin with a dot are shown, and `.ndlfs`. Names
+  // inside of stores are not concerned.
+  bool shows_dot_files = true;
 };
 
 // The state that the nodes of one mount share. Must outlive them. Thread-safe.
@@ -43,6 +46,7 @@ struct MountContext {
         local(backends::LocalRootOf(*source)),
         file(scope.file),
         as(scope.as),
+        shows_dot_files(scope.shows_dot_files),
         problems(std::move(sink)),
         spill(spill_directory, spill_bytes,
               [this](std::string_view line) { problems.Report(line); }),
@@ -58,6 +62,10 @@ struct MountContext {
 
   // The path in the mount at which it shows `path` of the source.
   std::string_view PlaceOf(std::string_view path) const { return path == file ? "" : path; }
+  // Whether the entry `name` of a directory of the source is not shown.
+  bool IsHidden(std::string_view name) const {
+    return !shows_dot_files && name.starts_with('.');
+  }
 
   const std::shared_ptr<const backends::Source> source;
   // The source as a directory of this machine, for descriptors and permissions; null if it is
@@ -65,6 +73,7 @@ struct MountContext {
   const std::shared_ptr<const backends::SourceRoot> local;
   const std::string file;  // as in Scope
   const std::string as;
+  const bool shows_dot_files;
   ProblemLog problems;  // outlives all that report to it
   cache::SpillSpace spill;
   cache::ChunkCache cache;

@@ -73,6 +73,10 @@ Result<bool> ObjectSet::IsUnchanged(MountedStore& store) const {
     if (!same) return false;
   }
   for (const Part& part : parts_) {
+    if (part.ledger) {
+      if (is_fresh ? part.ledger->has_changed() : part.ledger->Changed()) return false;
+      continue;
+    }
     NDLFS_TRY(const bool same, is_same(part.path, part.kind, part.version));
     if (!same) return false;
   }
@@ -152,7 +156,9 @@ backends::Permissions ObjectSet::CommonPermissionsWith(
 
 uint64_t ObjectSet::list_bytes() const {
   uint64_t bytes = arrays_.size() * sizeof(Array);
-  for (const Part& part : parts_) bytes += sizeof(part) + part.path.size();
+  for (const Part& part : parts_) {
+    bytes += sizeof(part) + part.path.size() + (part.ledger ? sizeof(cache::ChunkLedger) : 0);
+  }
   return bytes;
 }
 
@@ -162,7 +168,19 @@ uint64_t ObjectSet::held_bytes() const {
 
 void ObjectNotes::Note(Kind kind, std::string_view path, uint64_t version) {
   const model::MutexLock lock(mutex_);
-  if (!is_moved_) parts_.try_emplace({std::string(path), kind}, version);
+  if (!is_moved_) parts_.try_emplace({std::string(path), kind}, Noted{version});
+}
+
+void ObjectNotes::NoteData(const Entity& entity) {
+  const model::MutexLock lock(mutex_);
+  if (!is_moved_) AddData(entity);
+}
+
+void ObjectNotes::AddData(const Entity& entity) {
+  const bool is_settled = !entity.facts().is_transient;
+  if (is_settled && entity.ledger() == nullptr) return;  // it has no data
+  parts_.try_emplace({entity.path(), Kind::kData},
+                     Noted{entity.generation(), is_settled ? entity.ledger() : nullptr});
 }
 
 void ObjectNotes::Note(EntityPtr entity) {
@@ -218,8 +236,8 @@ void ObjectNotes::MoveTo(ObjectSet& set, const Entity* owner, Freshness::Time lo
       set.own_held_bytes_ += entity->facts().held_bytes;
       continue;
     }
-    parts_.try_emplace({path, Kind::kMetadata}, entity->version());
-    if (!entity->is_group()) parts_.try_emplace({path, Kind::kData}, entity->generation());
+    parts_.try_emplace({path, Kind::kMetadata}, Noted{entity->version()});
+    if (!entity->is_group()) AddData(*entity);
   }
   for (auto& [path, later] : later_) {
     set.arrays_.push_back({nullptr, std::move(later.elements), later.generation});
@@ -227,7 +245,8 @@ void ObjectNotes::MoveTo(ObjectSet& set, const Entity* owner, Freshness::Time lo
   set.parts_.reserve(parts_.size());
   while (!parts_.empty()) {
     auto part = parts_.extract(parts_.begin());
-    set.parts_.push_back({std::move(part.key().first), part.key().second, part.mapped()});
+    set.parts_.push_back({std::move(part.key().first), part.key().second, part.mapped().version,
+                          std::move(part.mapped().ledger)});
   }
   set.arrays_.shrink_to_fit();
   set.permissions_ = std::move(permissions_);

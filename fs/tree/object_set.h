@@ -17,6 +17,10 @@
 #include "model/error.h"
 #include "model/mutex.h"
 
+namespace ndlfs::cache {
+class ChunkLedger;
+}
+
 namespace ndlfs::fs {
 
 class Entity;
@@ -30,7 +34,7 @@ class ObjectSet {
   enum class Kind : uint8_t {
     kMetadata,  // of an object
     kNames,     // in a group
-    kData,      // of an array: the generation of its entity
+    kData,      // of an array: the generation of its entity, or the ledger of what was read
     kAbsent,    // there is no object
   };
 
@@ -74,6 +78,9 @@ class ObjectSet {
     std::string path;
     Kind kind;
     uint64_t version;  // 0: absent, or there was no version
+    // Of kData: tells whether the data have changed, also after the entity was dropped and
+    // loaded again. If null, the generation tells.
+    std::shared_ptr<cache::ChunkLedger> ledger;
   };
   // An array that is held, so that it keeps its generation.
   struct Array {
@@ -100,6 +107,8 @@ class ObjectNotes {
 
   // If a thing is noted with several versions, the first one counts.
   void Note(ObjectSet::Kind kind, std::string_view path, uint64_t version) EXCLUDES(mutex_);
+  // Notes the data of `entity`, an array, which is not held. Its metadata are noted elsewhere.
+  void NoteData(const Entity& entity) EXCLUDES(mutex_);
   // Notes an object with its metadata and data.
   void Note(EntityPtr entity) EXCLUDES(mutex_);
   // Notes `entity`, an array of `store`, for its elements of `size` bytes alone. There may be
@@ -133,7 +142,13 @@ class ObjectNotes {
       std::make_shared<std::atomic<uint64_t>>(0);
   mutable model::Mutex mutex_;
   bool is_moved_ GUARDED_BY(mutex_) = false;
-  std::map<std::pair<std::string, ObjectSet::Kind>, uint64_t> parts_ GUARDED_BY(mutex_);
+  struct Noted {
+    uint64_t version;
+    std::shared_ptr<cache::ChunkLedger> ledger = nullptr;
+  };
+  void AddData(const Entity& entity) REQUIRES(mutex_);
+
+  std::map<std::pair<std::string, ObjectSet::Kind>, Noted> parts_ GUARDED_BY(mutex_);
   std::map<std::string, EntityPtr> entities_ GUARDED_BY(mutex_);
   std::map<std::string, Later> later_ GUARDED_BY(mutex_);
   std::vector<backends::Permissions> permissions_ GUARDED_BY(mutex_);

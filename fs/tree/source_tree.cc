@@ -48,6 +48,13 @@ mode_t TypeOf(FileKind kind) {
   return 0;
 }
 
+// The metadata of Zarr v2 are parts of stores, which `.ndlfs/source` shows as they are.
+bool IsHidden(const MountContext& context, Stores stores, std::string_view name) {
+  const bool is_part = name == ".zarray" || name == ".zattrs" || name == ".zgroup" ||
+                       name == ".zmetadata" || name == ".nczarr";
+  return context.IsHidden(name) && !(is_part && stores == Stores::kAsTheyAre);
+}
+
 // The status of `path` itself; nullopt if there is nothing, or it cannot be looked at.
 std::optional<FileStatus> StatOf(const MountContext& context, std::string_view path) {
   const auto status = context.source->Stat(path, Follow::kNo);
@@ -145,7 +152,7 @@ class PlainFile final : public TreeNode {
   // Looks for holes in files of some size, for which they matter.
   Attributes WithAllocated(Attributes attributes) const {
     constexpr uint64_t kWorthALook = uint64_t{64} << 10;
-    if (!context_.local || attributes.size < kWorthALook) return attributes;
+    if (!context_.local || *attributes.size < kWorthALook) return attributes;
     const auto fd = context_.local->OpenFound(path_, O_PATH | O_NOFOLLOW);
     struct ::stat status;
     if (!fd || ::fstat(fd->get(), &status) != 0) return attributes;
@@ -231,16 +238,19 @@ class LookTime {
 
 class MirrorReader final : public DirectoryReader {
  public:
-  MirrorReader(Catalog& catalog, std::string path,
+  MirrorReader(MountContext& context, std::string path,
                std::unique_ptr<backends::DirectoryListing> listing, Stores stores)
-      : catalog_(catalog),
+      : context_(context),
         path_(std::move(path)),
         listing_(std::move(listing)),
         stores_(stores) {}
 
   model::Result<std::optional<DirectoryEntry>> Next() override {
-    NDLFS_TRY(const auto* entry, listing_->Next(), path_);
-    if (entry == nullptr) return std::nullopt;
+    const backends::DirectoryListing::Entry* entry = nullptr;
+    do {
+      NDLFS_TRY(entry, listing_->Next(), path_);
+      if (entry == nullptr) return std::nullopt;
+    } while (IsHidden(context_, stores_, entry->name));
     std::string name(entry->name);
     const mode_t type = ShownType(*entry);
     return DirectoryEntry{std::move(name), type};
@@ -253,23 +263,23 @@ class MirrorReader final : public DirectoryReader {
     const bool may_be_store = entry.kind == FileKind::kFile && stores_ == Stores::kFolders;
     if (!may_be_store) return TypeOf(entry.kind);
     if (backends::MayBeStoreFile(entry.name)) return 0;
-    if (!catalog_.looks_into_files()) return S_IFREG;
+    if (!context_.catalog.looks_into_files()) return S_IFREG;
     const auto status = listing_->StatEntry();
     if (!status || !*status || !(*status)->is_file()) return 0;
-    if (catalog_.IsKnownPlain(**status)) return S_IFREG;
+    if (context_.catalog.IsKnownPlain(**status)) return S_IFREG;
     return look_time_.is_left() ? TypeByContent(entry.name, **status) : mode_t{0};
   }
 
   // The type that a lookup would find, so that `find` and `ls` need no lookup for it.
   mode_t TypeByContent(std::string_view name, const FileStatus& status) {
     const auto begin = Clock::now();
-    const auto store = catalog_.Find(JoinSourcePath(path_, name), status);
+    const auto store = context_.catalog.Find(JoinSourcePath(path_, name), status);
     look_time_.Add(Clock::now() - begin);
     if (!store) return 0;
     return *store ? S_IFDIR : S_IFREG;
   }
 
-  Catalog& catalog_;
+  MountContext& context_;
   const std::string path_;
   const std::unique_ptr<backends::DirectoryListing> listing_;
   const Stores stores_;
@@ -318,6 +328,7 @@ class MirrorDirectory final : public DirectoryNode {
   }
   bool IsGuess() const override { return is_guess_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    if (IsHidden(context_, stores_, name)) return model::NotFound("{}", name);
     if (has_whole_files()) {
       NDLFS_TRY(const auto names, context_.whole_files.In(context_, path_));
       const auto file = names->files.find(name);
@@ -334,8 +345,7 @@ class MirrorDirectory final : public DirectoryNode {
     if (has_whole_files()) return ListWholeFiles();
     auto listing = context_.source->List(path_);
     if (!listing) return model::Propagate(listing.error(), path_);
-    return std::make_unique<MirrorReader>(context_.catalog, path_, *std::move(listing),
-                                          stores_);
+    return std::make_unique<MirrorReader>(context_, path_, *std::move(listing), stores_);
   }
 
  private:
@@ -357,7 +367,7 @@ class MirrorDirectory final : public DirectoryNode {
   model::Result<std::unique_ptr<DirectoryReader>> ListWholeFiles() const {
     NDLFS_TRY(const auto names, context_.whole_files.In(context_, path_));
     NDLFS_TRY(auto listing, context_.source->List(path_), path_);
-    MirrorReader reader(context_.catalog, path_, std::move(listing), stores_);
+    MirrorReader reader(context_, path_, std::move(listing), stores_);
     std::vector<DirectoryEntry> entries;
     for (;;) {
       NDLFS_TRY(auto entry, reader.Next());
@@ -366,8 +376,9 @@ class MirrorDirectory final : public DirectoryNode {
           names->replaced.contains(entry->name) || names->files.contains(entry->name);
       if (!is_hidden) entries.push_back(*std::move(entry));
     }
-    for (const auto& [name, file] : names->files)
-      entries.push_back({name, TypeOfWholeFiles(context_)});
+    for (const auto& [name, file] : names->files) {
+      if (!context_.IsHidden(name)) entries.push_back({name, TypeOfWholeFiles(context_)});
+    }
     return MakeListReader(std::move(entries));
   }
 
@@ -385,7 +396,6 @@ class WholeFileDirectory final : public DirectoryNode {
       : context_(context), path_(std::move(path)), attributes_(AttributesOf(status)) {
     const mode_t readable = attributes_.mode & 0444;
     attributes_.mode = S_IFDIR | readable | (readable >> 2);
-    attributes_.size = 0;
   }
 
   model::Result<Attributes> Stat() const override { return attributes_; }
@@ -443,7 +453,7 @@ model::Result<TreeNodePtr> MakeLink(MountContext& context, const std::string& pa
 Attributes AttributesOf(const FileStatus& status) {
   const mode_t allowed = status.is_directory() ? 0555 : 0444;
   return {.mode = TypeOf(status.kind) | (status.mode & allowed),
-          .size = status.is_directory() ? 0 : status.size,
+          .size = status.is_directory() ? FileSize() : FileSize(status.size),
           .uid = status.uid,
           .gid = status.gid,
           .rdev = status.device_number,
@@ -485,6 +495,10 @@ model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::stri
     return std::make_shared<PlainFile>(context, path, *status, is_guess);
   }
   return std::make_shared<SpecialFile>(*status);
+}
+
+bool IsPlainFile(const TreeNode& node) {
+  return dynamic_cast<const PlainFile*>(&node) != nullptr;
 }
 
 model::Result<TreeNodePtr> FindSourceMirror(MountContext& context) {

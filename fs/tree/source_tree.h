@@ -28,6 +28,9 @@ enum class Stores {
 model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::string& path,
                                           Stores stores = Stores::kFolders);
 
+// Whether `node` is a file of the source as it is, and not made by ndlfs.
+bool IsPlainFile(const TreeNode& node);
+
 // `.ndlfs/source`: all of the source under its own names, byte for byte. If the
 // source is one file, a directory with that file alone.
 model::Result<TreeNodePtr> FindSourceMirror(MountContext& context);

@@ -44,6 +44,20 @@ std::string WayToTop(size_t depth) {
   return way;
 }
 
+class DocumentHandle final : public FileHandle {
+ public:
+  explicit DocumentHandle(std::shared_ptr<const cache::SpilledBytes> text)
+      : text_(std::move(text)) {}
+
+  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    return text_->Read(offset, out);
+  }
+  KeptObjects kept() const override { return {{text_.get(), text_->held_bytes()}}; }
+
+ private:
+  const std::shared_ptr<const cache::SpilledBytes> text_;
+};
+
 // One text of a `.ndl.yaml`.
 class DocumentFile final : public TreeNode {
  public:
@@ -77,10 +91,10 @@ class DocumentFile final : public TreeNode {
     }
     if (!document) return model::Propagate(std::move(document).error());
     if ((*document)->hash != hash_) return model::HasChanged(path_);
-    return OpenText((*document)->text);
+    return OpenedFile{std::make_shared<const DocumentHandle>((*document)->text), false};
   }
   std::optional<FileVersion> Version() const override {
-    return FileVersion{hash_, attributes_.size};
+    return FileVersion{hash_, *attributes_.size};
   }
 
  private:
@@ -408,14 +422,14 @@ std::optional<ListedFile> EntityFolder::FindListed(std::string_view name) const 
   }
   if (name == kErrorName || !(*entity)->reader()) return std::nullopt;
   if (const auto size = FindViewSize(*store_, *entity, name)) {
-    return DescribeViewFile(**entity, FileAttributes(*store_, **entity), size);
+    return DescribeViewFile(**entity, FileAttributes(*store_, **entity), *size);
   }
   const auto view = FindView(store_, *entity, name);
   if (!view) return std::nullopt;
   const ViewPtr file = FileOf((*view)->node);
-  const auto size = file ? file->size() : std::nullopt;
+  const FileSize size = file ? file->size() : FileSize();
   if (!size) return std::nullopt;
-  return DescribeViewFile(**entity, FileAttributes(*store_, **entity, **view), size,
+  return DescribeViewFile(**entity, FileAttributes(*store_, **entity, **view), *size,
                           view->get());
 }
 
@@ -550,12 +564,12 @@ model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {
 model::Result<std::vector<std::string>> EntityFolder::ListExtendedAttributes() const {
   NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
   const auto entity = store->Get(path_);
-  if (!entity || (*entity)->node() == nullptr || !(*entity)->is_group()) {
-    return DirectoryNode::ListExtendedAttributes();
-  }
-  // Which views a group has depends on the arrays in it, which this does not open. One that it
-  // always has is the page.
-  const std::vector<ViewName> views = {{.name = std::string(kPageName)}};
+  if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
+  if (!entity || (*entity)->node() == nullptr) return std::vector<std::string>();
+  // Which views there are is not asked: a group would have to open the arrays in it. One that
+  // is always there, if there are any, is the page.
+  std::vector<ViewName> views;
+  if ((*entity)->is_group() || (*entity)->reader()) views = {{.name = std::string(kPageName)}};
   return NamesOf(DescribeEntity(store->Describe(), path_, *(*entity)->node(), views));
 }
 
@@ -566,11 +580,16 @@ model::Result<std::optional<std::string>> EntityFolder::GetExtendedAttribute(
     const std::string& ref = own.empty() ? context_.services.open_options.ref : own;
     return ref.empty() ? std::nullopt : std::optional(ref);
   }
-  if (name != kLoadStatsName && name != kDigestName) {
-    return DirectoryNode::GetExtendedAttribute(name);
-  }
+  if (!name.starts_with(kOwnPrefix) && !name.starts_with(kAttributePrefix)) return std::nullopt;
   NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
   const auto entity = store->Get(path_);
+  if (name != kLoadStatsName && name != kDigestName) {
+    if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
+    if (!entity || (*entity)->node() == nullptr) return std::nullopt;
+    const auto views = name == kViewsName ? ListViews(store, *entity) : std::vector<ViewName>();
+    auto found = DescribeEntity(store->Describe(), path_, *(*entity)->node(), views, name);
+    return found.empty() ? std::nullopt : std::optional(std::move(found[0].second));
+  }
   if (!entity || (*entity)->reader() == nullptr) return std::nullopt;
   if (name == kLoadStatsName) return DescribeLoads((*entity)->reader()->counts());
   NDLFS_TRY(std::string digest, FindDigest(*store, **entity));

@@ -20,11 +20,30 @@
 
 namespace ndlfs::fs {
 
+// The size of a file in bytes, or that it is not known yet. There is no conversion to a number,
+// and no value_or(): no caller can show 0 for a size that is not known.
+class FileSize {
+ public:
+  constexpr FileSize() = default;                        // not known
+  constexpr FileSize(uint64_t bytes) : bytes_(bytes) {}  // NOLINT(google-explicit-constructor)
+  // As View::size() tells it.
+  constexpr FileSize(std::optional<uint64_t> bytes)  // NOLINT(google-explicit-constructor)
+      : bytes_(bytes) {}
+  constexpr explicit operator bool() const { return bytes_.has_value(); }
+  // Throws if the size is not known.
+  constexpr uint64_t operator*() const { return bytes_.value(); }
+  bool operator==(const FileSize&) const = default;
+
+ private:
+  std::optional<uint64_t> bytes_;
+};
+
 // The values that stat() shows, without the inode number. The options of the
 // mount may replace the owner and restrict the mode.
 struct Attributes {
   mode_t mode = 0;  // type and permissions
-  uint64_t size = 0;
+  // Stat() tells it of all but directories.
+  FileSize size = {};
   // Bytes on a disk; counts as `size` if this is not known.
   std::optional<uint64_t> allocated = std::nullopt;
   uid_t uid = 0;

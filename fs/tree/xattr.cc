@@ -21,7 +21,13 @@ constexpr size_t kListLimit = 65536;
 
 class Collector {
  public:
+  explicit Collector(std::string_view only) : only_(only) {}
+
+  bool Wants(std::string_view prefix, std::string_view name) const {
+    return only_.empty() || (only_.starts_with(prefix) && only_.substr(prefix.size()) == name);
+  }
   void Add(std::string name, std::string value) {
+    if (!Wants("", name)) return;
     if (name.size() > kNameLimit || name.find('\0') != std::string::npos) return;
     if (value.size() > kValueLimit) return;
     if (listed_ + name.size() + 1 > kListLimit) return;
@@ -31,6 +37,7 @@ class Collector {
   ExtendedAttributes Take() { return std::move(attributes_); }
 
  private:
+  const std::string_view only_;
   ExtendedAttributes attributes_;
   size_t listed_ = 0;
 };
@@ -80,21 +87,24 @@ void AddViews(Collector& out, std::span<const ViewName> views) {
     // Programs open all that are named.
     if (!file.refusal && !file.is_directory) names.push_back(file.name);
   }
-  if (!names.empty()) out.Add("user.ndl.views", fmt::format("[{}]", fmt::join(names, ", ")));
+  if (!names.empty())
+    out.Add(std::string(kViewsName), fmt::format("[{}]", fmt::join(names, ", ")));
 }
 
 }  // namespace
 
 ExtendedAttributes DescribeEntity(std::string_view store, std::string_view path,
-                                  const backends::Node& node, std::span<const ViewName> views) {
-  Collector out;
+                                  const backends::Node& node, std::span<const ViewName> views,
+                                  std::string_view only) {
+  Collector out(only);
   out.Add("user.ndl.path", std::string(path));
   out.Add("user.ndl.kind", std::string(KindOf(node)));
   if (!node.is_group()) AddArray(out, node);
   out.Add("user.ndl.store", std::string(store));
   AddViews(out, views);
   for (const model::Attribute& attribute : node.attributes()) {
-    out.Add("user.attr." + attribute.name, ValueText(attribute));
+    if (!out.Wants(kAttributePrefix, attribute.name)) continue;
+    out.Add(std::string(kAttributePrefix) + attribute.name, ValueText(attribute));
   }
   return out.Take();
 }

@@ -25,6 +25,7 @@ namespace ndlfs::fs {
 //   user.attr.NAME  each attribute: text as it is, everything else in NDL
 // Attributes beyond the limits of Linux are left out: values over 64 KiB, names
 // over 255 bytes, and the names that would make the list longer than 64 KiB.
+// Of a name `only` that is not empty, finds this attribute alone, and computes no other.
 //
 // In addition, an array that has data has
 //   user.ndl.stats  {decoded: 12, parts: 0, bytes: 50331648, seconds: 0.09, ...},
@@ -32,7 +33,13 @@ namespace ndlfs::fs {
 // which is not listed: programs that copy attributes would find it changed each time.
 ExtendedAttributes DescribeEntity(std::string_view store, std::string_view path,
                                   const backends::Node& node,
-                                  std::span<const ViewName> views = {});
+                                  std::span<const ViewName> views = {},
+                                  std::string_view only = {});
+
+// The names of objects' attributes begin so.
+inline constexpr std::string_view kOwnPrefix = "user.ndl.";
+inline constexpr std::string_view kAttributePrefix = "user.attr.";
+inline constexpr std::string_view kViewsName = "user.ndl.views";
 
 // Which version of a store with versions a folder shows, as `--ref` says it; not listed.
 inline constexpr std::string_view kRefAttributeName = "user.ndl.ref";

@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "fs/view/base/array_part.h"
+#include "fs/view/base/attributes.h"
 #include "fs/view/base/block_statistics.h"
 #include "fs/view/base/slice_text.h"
 #include "fs/view/base/view_path.h"
@@ -52,7 +52,7 @@ struct Item {
   std::map<std::pair<std::string, uint64_t>, IndexRange> found = {};
 };
 
-// The blocks that a name asks for, and which arrays are no data.
+// The blocks that a name asks for, and which arrays are no data; or the chunks.
 class GroupBlocks {
  public:
   // `text` is that of ViewPath::blocks, and must outlive the object.
@@ -67,11 +67,15 @@ class GroupBlocks {
     return blocks;
   }
 
-  // Notes an array of the group, which is perhaps cut.
-  Result<void> Add(const ArrayInput& array) {
+  // Notes the dimensions of an array of the group.
+  void Note(const ArrayInput& array) {
     for (Item& item : items_) {
       if (FindNamedItem(array, item.text)) item.is_found = true;
     }
+  }
+  // Notes an array of the group, which is perhaps cut.
+  Result<void> Add(const ArrayInput& array) {
+    Note(array);
     if (const std::string own = TextFor(array); !own.empty()) {
       NDLFS_RETURN_IF_ERROR(ParseBlocks(array, own));
     }
@@ -79,8 +83,11 @@ class GroupBlocks {
       const std::string* text = attribute.value.text();
       if (text == nullptr) continue;
       if (attribute.name == "bounds" || attribute.name == "climatology") bounds_.insert(*text);
-      if (attribute.name != "coordinates") continue;
-      for (std::string& name : Words(*text)) coordinates_.insert(std::move(name));
+      const bool is_measure = attribute.name == "cell_measures";
+      if (!is_measure && attribute.name != "coordinates") continue;
+      for (std::string& name : WordsOf(*text)) {
+        (is_measure ? measures_ : coordinates_).insert(std::move(name));
+      }
     }
     return {};
   }
@@ -96,14 +103,13 @@ class GroupBlocks {
   Result<ArrayInput> Apply(const std::string& name, const ArrayInput& array) const {
     const std::string text = TextFor(array);
     if (text.empty()) return array;
-    if (bounds_.contains(name)) {
-      return model::Unsupported("blocks have other bounds than their elements");
-    }
     NDLFS_TRY(Blocks blocks, ParseBlocks(array, text));
+    if (bounds_.contains(name)) return MakeBlockBounds(array, std::move(blocks));
+    if (measures_.contains(name)) blocks.statistic = Statistic::kSum;
     const bool is_coordinate = coordinates_.contains(name) ||
                                std::holds_alternative<model::DimCoord>(array.node->entity);
-    if (is_coordinate) blocks = CentresOf(std::move(blocks.extents));
-    return MakeBlocks(array, std::move(blocks));
+    return is_coordinate ? MakeCentres(array, std::move(blocks.extents))
+                         : MakeBlocks(array, std::move(blocks));
   }
 
   static Result<void> CheckNamed(std::string_view item) {
@@ -117,12 +123,8 @@ class GroupBlocks {
                            Quote(item.substr(0, item.find('='))));
   }
 
- private:
-  struct Item {
-    std::string_view text;  // "lat=4"
-    bool is_found = false;
-  };
-  // What ParseBlocks() reads for this array; empty if it has none of the dimensions.
+  // What ParseBlocks() or ParseChunks() reads for this array; empty if it has none of the
+  // dimensions.
   std::string TextFor(const ArrayInput& array) const {
     std::string text;
     for (const Item& item : items_) {
@@ -131,15 +133,17 @@ class GroupBlocks {
     }
     return text;
   }
-  static std::vector<std::string> Words(const std::string& text) {
-    std::istringstream words(text);
-    return {std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()};
-  }
 
+ private:
+  struct Item {
+    std::string_view text;  // "lat=4"
+    bool is_found = false;
+  };
   std::string_view word_;  // "mean:"
   std::vector<Item> items_;
   std::set<std::string, std::less<>> bounds_;
   std::set<std::string, std::less<>> coordinates_;
+  std::set<std::string, std::less<>> measures_;
 };
 
 // How each array of a group is cut, and made coarser.
@@ -147,9 +151,10 @@ class Cuts {
  public:
   // `path` must outlive the object.
   static Result<Cuts> Find(const GroupInput& group, const ViewPath& path) {
-    if (path.axes || path.is_fortran || path.chunks) {
-      return model::NotFound("only arrays have axes, an order and chunks");
-    }
+    if (path.axes || path.is_fortran)
+      return model::NotFound("only arrays have axes and an order");
+    if (path.chunks && path.extension == kNetcdf)
+      return model::NotFound("only Zarr has chunks");
     Cuts cuts;
     if (path.slice) {
       for (const std::string_view item : SplitSlice(*path.slice)) {
@@ -160,11 +165,15 @@ class Cuts {
     if (path.blocks) {
       NDLFS_TRY(cuts.blocks_, GroupBlocks::Parse(*path.blocks));
     }
+    if (path.chunks) {
+      NDLFS_TRY(cuts.chunks_, GroupBlocks::Parse(*path.chunks));
+    }
     NDLFS_RETURN_IF_ERROR(cuts.AddArrays(group));
     for (const Item& item : cuts.items_) {
       if (item.name.empty()) return GroupBlocks::NoDimension(item.text);
     }
     if (cuts.blocks_) NDLFS_RETURN_IF_ERROR(cuts.blocks_->CheckFound());
+    if (cuts.chunks_) NDLFS_RETURN_IF_ERROR(cuts.chunks_->CheckFound());
     return cuts;
   }
 
@@ -172,7 +181,8 @@ class Cuts {
   Result<ArrayInput> Cut(const std::string& name, const ArrayInput& array) const {
     const auto found = selections_.find(name);
     const ArrayInput part = found == selections_.end() ? array : MakePart(array, found->second);
-    return blocks_ ? blocks_->Apply(name, part) : part;
+    NDLFS_TRY(ArrayInput made, blocks_ ? blocks_->Apply(name, part) : Result<ArrayInput>(part));
+    return chunks_ ? InChunks(made) : made;
   }
 
   // Equal texts for equal cuts.
@@ -207,8 +217,19 @@ class Cuts {
     return {};
   }
 
+  Result<ArrayInput> InChunks(const ArrayInput& array) const {
+    const std::string text = chunks_->TextFor(array);
+    if (text.empty()) return array;
+    NDLFS_TRY(ChunkWish chunks, ParseChunks(array, text));
+    return WithChunks(array, std::move(chunks));
+  }
+
   Result<void> AddArray(const std::string& name, const ArrayInput& array) {
     if (blocks_) NDLFS_RETURN_IF_ERROR(blocks_->Add(array));
+    if (chunks_) {
+      chunks_->Note(array);
+      NDLFS_RETURN_IF_ERROR(InChunks(array));
+    }
     Selection selection;
     for (const uint64_t extent : array.shape) selection.push_back(WholeRange(extent));
     std::vector<bool> is_cut(selection.size());
@@ -250,6 +271,7 @@ class Cuts {
   std::vector<Item> items_;
   std::map<std::string, Selection, std::less<>> selections_;
   std::optional<GroupBlocks> blocks_;
+  std::optional<GroupBlocks> chunks_;
 };
 
 // A group with arrays that are cut.

@@ -9,7 +9,9 @@ namespace ndlfs::fs {
 // the group, each cut along the named dimensions (see ParseSlice());
 // "data[mean:lat=4,lon=4].nc" has one number for each block (see MakeBlocks()). Dimension
 // coordinates, and arrays that an attribute `coordinates` names, are then the centres of the
-// blocks; bounds are left out. An array without such a dimension stays whole, and so do the
+// blocks; bounds are those of the blocks, and what `cell_measures` names is summed. In
+// "data[chunks:lat=4].zarr" arrays with the dimension have these chunks (see ParseChunks()).
+// An array without such a dimension stays whole, and so do the
 // groups below. The same for data.zarr and data.zarr2. The true name has indices if they are
 // the same for all arrays. A part that does not exist has a refusal with kNotFound: no array
 // has the dimension, or an item means coordinates for one array and indices for another.

@@ -41,9 +41,10 @@ struct Part {
 };
 
 // Files that can have dimensions in another order, and blocks in place of elements: those that
-// say nothing about places in the world.
+// say nothing about places in the world, or that say where each dimension lies (AxisInPart()).
 bool KnowsAxes(std::string_view extension) {
-  return extension == "npy" || extension == "raw" || extension == kText || IsZarr(extension);
+  return extension == "npy" || extension == "raw" || extension == kText || IsZarr(extension) ||
+         extension == "fits" || extension == "nii" || extension == "tif";
 }
 bool KnowsFortranOrder(const ArrayInput& whole, std::string_view extension) {
   const bool has_scalars = whole.dtype.kind() != model::Datatype::Kind::kArray;
@@ -169,7 +170,8 @@ std::vector<ViewName> PartProvider::Names(const ArrayInput& input) const {
       auto path = ViewPath::Parse(file.name);
       if (!path || !path->is_whole() || FormOf(path->extension) != form) continue;
       path->stem = ViewPath::Stem::kValues;
-      names.push_back({path->Name(), false, std::move(file.refusal), file.is_directory});
+      names.push_back(
+          {path->Name(), false, std::move(file.refusal), file.is_directory, file.description});
     }
   }
   return names;

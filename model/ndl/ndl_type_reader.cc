@@ -321,10 +321,6 @@ std::optional<Datatype> TypeReader::ReadWithTime(const YamlNode& type_node,
 
 }  // namespace
 
-std::optional<Datatype> ReadDatatype(NdlContext& context, const YamlNode& node) {
-  return TypeReader(context).Read(node, 1);
-}
-
 std::optional<Datatype> ReadTypeField(NdlContext& context, const NdlFields& fields) {
   const YamlNode* type = fields.Require("type");
   if (!type) return std::nullopt;

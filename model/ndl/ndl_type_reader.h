@@ -14,9 +14,6 @@ namespace ndlfs::model {
 
 // All functions here report errors to the context, and return nullopt then.
 
-// Reads the type that `node` describes.
-std::optional<Datatype> ReadDatatype(NdlContext& context, const YamlNode& node);
-
 // Reads the type of an entity: its key `type`, with `x-datetime` or
 // `x-timedelta` if present.
 std::optional<Datatype> ReadTypeField(NdlContext& context, const NdlFields& fields);

@@ -33,32 +33,7 @@ constexpr std::string_view kDatetime = "int64, with x-datetime: {unit: s} next t
 constexpr std::string_view kTimedelta = "int64, with x-timedelta: {unit: s} next to the type";
 
 constexpr std::array kDatatypes = {
-    Word{"byte", "int8"},
-    Word{"ubyte", "uint8"},
-    Word{"short", "int16"},
-    Word{"ushort", "uint16"},
-    Word{"int", "int32"},
-    Word{"integer", "int32"},
-    Word{"uint", "uint32"},
-    Word{"long", "int64"},
-    Word{"ulong", "uint64"},
-    Word{"half", "float16"},
-    Word{"float", "float32 or float64"},
-    Word{"real", "float32 or float64"},
-    Word{"single", "float32"},
-    Word{"double", "float64"},
-    Word{"char", "string"},
-    Word{"str", "string"},
-    Word{"text", "string"},
-    Word{"bool", kBool},
-    Word{"boolean", kBool},
-    Word{"complex", kComplex128},
-    Word{"complex64", kComplex64},
-    Word{"complex128", kComplex128},
-    Word{"datetime64", kDatetime},
-    Word{"timedelta64", kTimedelta},
-    Word{"bytes", "{opaque: {size: N}}"},
-    Word{"struct", "{compound: [{NAME: DATATYPE}, ...]}"},
+#include "model/ndl/datatype_words.inc"
 };
 
 // NumPy's type strings without their byte order.

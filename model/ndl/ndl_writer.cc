@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/json_elements.h"
+#include "model/ndl/group_writer.h"
 #include "model/ndl/ndl_layout.h"
 #include "model/ndl/ndl_rules.h"
 #include "model/ndl/ndl_source.h"
@@ -220,12 +221,10 @@ std::optional<YamlItem> ShortForm(const Attribute& attribute) {
 // Finds the shortest references to coordinates in the shapes of a document.
 class Scopes {
  public:
-  // Says that the document describes `group`, at path name `path`, and all below
-  // it.
-  void AddDocument(const Group& group, const std::string& path) {
-    top_ = path;
-    AddCoordinates(group, path);
-  }
+  // Says that the document describes the group at `path` and all below it.
+  void SetTop(std::string path) { top_ = std::move(path); }
+  // Says that it has the dimension coordinate at `path`.
+  void Know(std::string path) { known_.insert(std::move(path)); }
 
   // Begin and end the part of the document that describes a group.
   void Enter(std::string path) { stack_.push_back(std::move(path)); }
@@ -252,13 +251,6 @@ class Scopes {
   }
 
  private:
-  void AddCoordinates(const Group& group, const std::string& path) {
-    for (const DimCoord& dimcoord : group.dimcoords) {
-      known_.insert(JoinPath(path, dimcoord.name));
-    }
-    for (const Group& child : group.groups) AddCoordinates(child, JoinPath(path, child.name));
-  }
-
   std::optional<std::string> top_;  // the group described; nullopt for a single array
   std::unordered_set<std::string> known_;
   std::vector<std::string> stack_;
@@ -269,17 +261,16 @@ class EntityWriter {
  public:
   EntityWriter(YamlWriter& yaml, Scopes& scopes) : yaml_(yaml), scopes_(scopes) {}
 
-  void WriteGroups(const Group& group, const std::string& path);
+  void WriteFacts(const Group& group);
+  void WriteLinks(const std::vector<NamedLink>& links);
   void WriteNdarray(const Ndarray& ndarray);
   void WriteDimCoord(const DimCoord& dimcoord);
 
  private:
-  void WriteContent(const Group& group);
   void WriteAttributes(const std::vector<Attribute>& attributes);
   void WriteAttribute(const Attribute& attribute);
   void WriteShape(const Ndarray& ndarray);
   void WriteDimensionNames(const Ndarray& ndarray, const std::vector<std::string>& shown);
-  void WriteLinks(const std::vector<NamedLink>& links);
   void WriteType(const Datatype& type);
   void WriteBody(const Ndarray& array);
   void WriteStorage(const Storage& storage, const Datatype& type);
@@ -288,29 +279,8 @@ class EntityWriter {
   Scopes& scopes_;
 };
 
-// Writes a group and, sorted by name, the groups in it. A group that contains
-// nothing but groups needs no entry.
-void EntityWriter::WriteGroups(const Group& group, const std::string& path) {
-  const bool is_empty = group.attributes.empty() && group.dimensions.empty() &&
-                        group.dimcoords.empty() && group.ndarrays.empty() &&
-                        group.links.empty() && group.same_as.empty() && !group.source;
-  scopes_.Enter(path);
-  if (!is_empty) {
-    yaml_.Open(ShownPath(path));
-    WriteContent(group);
-    yaml_.Close();
-  } else if (group.groups.empty()) {
-    yaml_.Entry(ShownPath(path), YamlItem::Mapping());
-  }
-  std::vector<const Group*> children;
-  for (const Group& child : group.groups) children.push_back(&child);
-  std::sort(children.begin(), children.end(),
-            [](const Group* a, const Group* b) { return a->name < b->name; });
-  for (const Group* child : children) WriteGroups(*child, JoinPath(path, child->name));
-  scopes_.Leave();
-}
-
-void EntityWriter::WriteContent(const Group& group) {
+// What a group has apart from arrays and links.
+void EntityWriter::WriteFacts(const Group& group) {
   if (!group.same_as.empty()) {
     yaml_.Entry("x-same-as", YamlItem::Text(ShownPath(group.same_as)));
   }
@@ -323,17 +293,6 @@ void EntityWriter::WriteContent(const Group& group) {
     }
     yaml_.Entry("x-dims", dimensions);
   }
-  if (!group.dimcoords.empty()) {
-    yaml_.Open("dimcoords");
-    for (const DimCoord& dimcoord : group.dimcoords) WriteDimCoord(dimcoord);
-    yaml_.Close();
-  }
-  if (!group.ndarrays.empty()) {
-    yaml_.Open("ndarrays");
-    for (const Ndarray& ndarray : group.ndarrays) WriteNdarray(ndarray);
-    yaml_.Close();
-  }
-  WriteLinks(group.links);
 }
 
 void EntityWriter::WriteLinks(const std::vector<NamedLink>& links) {
@@ -496,16 +455,95 @@ void EntityWriter::WriteStorage(const Storage& storage, const Datatype& type) {
   yaml_.Close();
 }
 
+void KnowCoordinates(const Group& group, const std::string& path, GroupWriter& writer) {
+  for (const DimCoord& dimcoord : group.dimcoords) writer.Know(JoinPath(path, dimcoord.name));
+  for (const Group& child : group.groups) {
+    KnowCoordinates(child, JoinPath(path, child.name), writer);
+  }
+}
+
+void WriteGroups(const Group& group, const std::string& path, GroupWriter& writer) {
+  writer.Begin(group, path, !group.dimcoords.empty() || !group.ndarrays.empty(),
+               group.groups.empty());
+  for (const DimCoord& dimcoord : group.dimcoords) writer.Add(dimcoord);
+  for (const Ndarray& ndarray : group.ndarrays) writer.Add(ndarray);
+  writer.EndArrays(group.links);
+  std::vector<const Group*> children;
+  for (const Group& child : group.groups) children.push_back(&child);
+  std::sort(children.begin(), children.end(),
+            [](const Group* a, const Group* b) { return a->name < b->name; });
+  for (const Group* child : children) WriteGroups(*child, JoinPath(path, child->name), writer);
+  writer.End();
+}
+
 }  // namespace
+
+class GroupWriter::Impl {
+ public:
+  Impl(std::string& out, std::string path) : yaml(out) { scopes.SetTop(std::move(path)); }
+
+  // A group that contains nothing but groups needs no entry.
+  void Begin(const Group& group, const std::string& path, bool has_arrays, bool is_leaf) {
+    const bool is_empty = !has_arrays && group.attributes.empty() && group.dimensions.empty() &&
+                          group.links.empty() && group.same_as.empty() && !group.source;
+    scopes.Enter(path);
+    is_open_ = !is_empty;
+    if (!is_empty) {
+      yaml.Open(ShownPath(path));
+      entities.WriteFacts(group);
+    } else if (is_leaf) {
+      yaml.Entry(ShownPath(path), YamlItem::Mapping());
+    }
+  }
+  // Begins `section`, and ends the one before. Empty: only ends that.
+  void Turn(std::string_view section) {
+    if (section == section_) return;
+    if (!section_.empty()) yaml.Close();
+    section_ = section;
+    if (!section.empty()) yaml.Open(section);
+  }
+  void EndArrays(const std::vector<NamedLink>& links) {
+    Turn({});
+    entities.WriteLinks(links);
+    if (is_open_) yaml.Close();
+  }
+
+  YamlWriter yaml;
+  Scopes scopes;
+  EntityWriter entities{yaml, scopes};
+
+ private:
+  std::string_view section_;
+  bool is_open_ = false;
+};
+
+GroupWriter::GroupWriter(std::string& out, std::string path)
+    : impl_(std::make_unique<Impl>(out, std::move(path))) {}
+GroupWriter::~GroupWriter() = default;
+
+void GroupWriter::Know(std::string path) { impl_->scopes.Know(std::move(path)); }
+void GroupWriter::Begin(const Group& group, const std::string& path, bool has_arrays,
+                        bool is_leaf) {
+  impl_->Begin(group, path, has_arrays, is_leaf);
+}
+void GroupWriter::Add(const DimCoord& dimcoord) {
+  impl_->Turn("dimcoords");
+  impl_->entities.WriteDimCoord(dimcoord);
+}
+void GroupWriter::Add(const Ndarray& ndarray) {
+  impl_->Turn("ndarrays");
+  impl_->entities.WriteNdarray(ndarray);
+}
+void GroupWriter::EndArrays(const std::vector<NamedLink>& links) { impl_->EndArrays(links); }
+void GroupWriter::End() { impl_->scopes.Leave(); }
 
 std::string WriteFile(const File& file) { return WriteGroup(file.root, "/"); }
 
 std::string WriteGroup(const Group& group, std::string_view path) {
   std::string out;
-  YamlWriter yaml(out);
-  Scopes scopes;
-  scopes.AddDocument(group, std::string(path));
-  EntityWriter(yaml, scopes).WriteGroups(group, std::string(path));
+  GroupWriter writer(out, std::string(path));
+  KnowCoordinates(group, std::string(path), writer);
+  WriteGroups(group, std::string(path), writer);
   return out;
 }
 

@@ -35,23 +35,9 @@ std::string ToLower(std::string_view text) {
 
 bool IsWord(std::string_view text) {
   // The last ones are those of R's reader.
-  static constexpr std::array kWords = {std::string_view(),
-                                        std::string_view("~"),
-                                        std::string_view("null"),
-                                        std::string_view("true"),
-                                        std::string_view("false"),
-                                        std::string_view("yes"),
-                                        std::string_view("no"),
-                                        std::string_view("y"),
-                                        std::string_view("n"),
-                                        std::string_view("on"),
-                                        std::string_view("off"),
-                                        std::string_view("<<"),
-                                        std::string_view("="),
-                                        std::string_view(".na"),
-                                        std::string_view(".na.integer"),
-                                        std::string_view(".na.real"),
-                                        std::string_view(".na.character")};
+  static constexpr std::array<std::string_view, 17> kWords = {
+      "",    "~",  "null", "true", "false",       "yes",      "no",           "y", "n", "on",
+      "off", "<<", "=",    ".na",  ".na.integer", ".na.real", ".na.character"};
   return std::find(kWords.begin(), kWords.end(), ToLower(text)) != kWords.end();
 }
 

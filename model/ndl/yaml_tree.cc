@@ -114,22 +114,7 @@ struct Translation {
 // yaml-cpp's messages are in terms of its grammar. These tell authors of
 // documents what to change.
 constexpr std::array kTranslations = {
-    Translation{
-        "illegal map value",
-        "unexpected \":\", expected one \"key: value\" on a line, as deeply indented as "
-        "the others, and quotes around a text with \": \" in it"},
-    Translation{"end of map not found",
-                "expected another key of this mapping, as deeply indented as the first"},
-    Translation{"end of sequence not found",
-                "expected another \"-\" of this list, as deeply indented as the first"},
-    Translation{"end of sequence flow not found", "expected \",\" or \"]\" in a list"},
-    Translation{"end of map flow not found", "expected \",\" or \"}\" in a mapping"},
-    Translation{"illegal flow end", "a closing bracket without an opening one"},
-    Translation{"illegal block entry", "unexpected \"-\" of a list"},
-    Translation{"illegal EOF in scalar", "a quoted text without a closing quote"},
-    Translation{"the referenced anchor is not defined", "the alias has no anchor before it"},
-    Translation{"unknown token",
-                "a text cannot begin with this character, expected quotes around it"},
+#include "model/ndl/yaml_messages.inc"
 };
 
 std::string_view Line(std::string_view text, int number) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/format/computed_source.h"
 #include "backends/store/value_checksums.h"
 #include "tests/support/chunk_source.h"
 #include "tests/support/result.h"
@@ -63,6 +64,13 @@ std::shared_ptr<test::TestSource> PlainFile(uint64_t count) {
   source->store_->Put("file", std::string(count, 'x'));
   source->contiguous_ = {source->store_, "file", 0, Datatype::Integer(1, false), {}};
   return source;
+}
+
+TEST(ArrayCheckTest, NothingIsStoredOfComputedElements) {
+  ChunkCache cache(1000);
+  const auto source = backends::MakeComputedSource(
+      {uint64_t{1} << 48}, backends::ElementAt([](uint64_t i) { return 0.5 * i; }));
+  EXPECT_EQ(ArrayCheck(source.value(), cache).part_count(), 0u);
 }
 
 TEST(ArrayCheckTest, ChunksAreItsPartsAndMayBeAbsent) {

@@ -349,5 +349,32 @@ TEST_F(ChunkSpillTest, AChunkThatIsLargerThanASlotIsNotWritten) {
   EXPECT_EQ(ReadBack(*spill_, 1, 0, 3), "abc") << "what is there stays";
 }
 
+TEST(SpilledBytesTest, LongTextsAreInAFile) {
+  SpillSpace space(Directory(), kPlenty);
+  SpilledBytes bytes(&space);
+  std::string text;
+  for (int i = 0; text.size() < (size_t{5} << 19); ++i) text += std::to_string(i) + ' ';
+  for (size_t at = 0; at < text.size(); at += 99'999) {
+    ASSERT_TRUE(bytes.Append(std::string_view(text).substr(at, 99'999)));
+  }
+  bytes.Finish();
+  EXPECT_EQ(bytes.size(), text.size());
+  EXPECT_LT(bytes.held_bytes(), text.size());
+  EXPECT_EQ(space.stats().used_bytes, uint64_t{2} << 20);
+  std::string read(text.size() + 10, '?');
+  EXPECT_EQ(bytes.Read(7, std::as_writable_bytes(std::span(read))).value(), text.size() - 7);
+  EXPECT_TRUE(read.substr(0, text.size() - 7) == text.substr(7));
+  EXPECT_EQ(bytes.Read(text.size() + 1, std::as_writable_bytes(std::span(read))).value(), 0U);
+}
+
+TEST(SpilledBytesTest, WithoutAFileTooLongTextsAreRefused) {
+  SpilledBytes bytes(nullptr);
+  const std::string part(size_t{9} << 20, 'x');
+  EXPECT_TRUE(bytes.Append(part));
+  const auto refused = bytes.Append(part);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().sys_errno(), ENOMEM);
+}
+
 }  // namespace
 }  // namespace ndlfs::cache

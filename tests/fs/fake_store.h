@@ -340,10 +340,11 @@ class MountTest : public ::testing::Test {
     return text;
   }
 
-  static model::Result<std::string> WriteDocument1(
+  static model::Result<void> WriteDocument1(
       const backends::Hierarchy& hierarchy, std::string_view store_name, std::string_view path,
-      const ReaderOf& reader_of, const std::function<void(const model::Error&)>& refused) {
-    return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);
+      const ReaderOf& reader_of, const TextSink& sink,
+      const std::function<void(const model::Error&)>& refused) {
+    return WriteDocument(hierarchy, store_name, path, reader_of, sink, nullptr, refused);
   }
 
   Freshness::Time now_{std::chrono::hours(1)};

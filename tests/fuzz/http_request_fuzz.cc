@@ -69,7 +69,7 @@ void Run(std::string_view bytes) {
   (void)fs::IsTrustedHost(host, {"example.org"});
   const std::string credentials(bytes);
   (void)fs::FindToken(target, {.authorization = credentials, .cookie = credentials},
-                      "0123456789");
+                      {"0123456789", "ndlfs-1", "0123456789abcdef"});
 }
 
 }  // namespace

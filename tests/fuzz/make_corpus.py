@@ -460,11 +460,10 @@ def hdf4_seeds():
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name), "rb") as file:
             yield name, file.read()
-    number = struct.Struct("<Q").pack
-    array = (b"\0" + bytes(4) + number(1) + b"a" + struct.pack("<i", 22) + number(1) + number(4) + bytes(2) + number(0) +
-             number(0) + b"\0" + number(0) + number(1) + number(0) + number(1) + number(100) + number(8) + number(0) +
-             number(0) + number(0))
-    yield "answer", number(0) + number(1) + array + number(0) + number(0)
+    # Elements that are compressed: the coding, its parameters, and bytes.
+    for coding, parameters in enumerate((b"", b"", struct.pack(">IHHII", 24, 1, 0, 11, 12), struct.pack(">II", 4, 0), b"",
+                                         struct.pack(">IIIBB", 64, 16, 0x10014, 32, 8))):
+        yield f"coding-{coding}", bytes([coding]) + parameters.ljust(19, b"\0") + bytes(range(200))
 
 
 def make_all(top):

@@ -24,7 +24,8 @@ HIDDEN = {"_ARRAY_DIMENSIONS", "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIS
           "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict", "_NCZARR_ARRAY", "_NCZARR_ATTR", "_NCZARR_GROUP",
           "_NCZARR_SUPERBLOCK", "_nczarr_array", "_nczarr_attr", "_nczarr_group", "_nczarr_superblock"}
 # What ndlfs adds, where the source has no attribute of the name.
-ADDED = {"ndlfs_left_out", "ndlfs_name", "flag_values", "flag_meanings", "units", "calendar", "_FillValue", "_Encoding"}
+# A fill value of Zarr v2 beside `_FillValue` becomes `missing_value`.
+ADDED = {"ndlfs_left_out", "ndlfs_name", "flag_values", "flag_meanings", "units", "calendar", "_FillValue", "missing_value", "_Encoding"}
 # Types of CDF-1 that integers have instead of their own.
 CLASSIC = {"u1": "i2", "u2": "i4", "u4": "f8", "i8": "f8", "u8": "f8"}
 # Bytes of variables whose values are compared.

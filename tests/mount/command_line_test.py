@@ -203,7 +203,12 @@ class OptionsTest(CommandTest):
                 self.assertNotEqual(result.stderr, "")
 
     def test_help_and_version(self):
-        self.assertRegex(self.run_ok(harness.BINARY, "--version"), r"^ndlfs \d+\.\d+\.\d+")
+        version = self.run_ok(harness.BINARY, "--version")
+        self.assertRegex(version, r"^ndlfs \d+\.\d+\.\d+")
+        # Those that every build has, and those of the front ends and of servers.
+        named = version.splitlines()[-1].removeprefix("libraries: ")
+        for library in ("expat", "libcurl", "openssl", "utf8proc", "yaml-cpp", "zstd", "libfuse", "libmicrohttpd"):
+            self.assertRegex(named, rf"(^|, ){library} \d+\.\d+")
         shown = self.run_ok(harness.BINARY, "--help")
         for command in ("mount", "umount", "describe", "cat"):
             self.assertIn(command, shown)

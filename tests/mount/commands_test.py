@@ -121,9 +121,11 @@ class DamageTest(harness.SourceTestCase):
     def test_a_file_with_the_name_of_a_store_says_what_it_is(self):
         harness.write(self.path("empty.nc"), b"")
         harness.write(self.path("text.nc"), b"hello there, this is no store of arrays")
+        harness.write(self.path("picture"), b"\x89PNG\r\n\x1a\n" + bytes(40))
         os.mkfifo(self.path("pipe.nc"))
         for name, words in (("empty.nc", "(the file is empty)"),
                             ("text.nc", '(it begins with "hello there, this is", like no array store)'),
+                            ("picture", "(a PNG picture)"),
                             ("pipe.nc", "pipe.nc: a named pipe, and not an array store")):
             for command in (["describe"], ["cat", "/"]):
                 with self.subTest(name, command=command):
@@ -190,7 +192,7 @@ class InMountTest(CommandsTest):
 
     def test_views_and_plain_files_are_files(self):
         self.assertIn("shape: [6]", self.ndlfs("describe", self.mounted.join("era5.zarr/t2m/data.npy")).stdout)
-        self.assert_refused(self.ndlfs("describe", self.mounted.join("notes.txt")), ".*notes.txt: not an array store")
+        self.assert_refused(self.ndlfs("describe", self.mounted.join("notes.txt")), r".*notes.txt: not an array store \(it begins with .*\)")
         listed = self.ndlfs("describe", self.mounted.join("sub"))
         stores = [self.mounted.join("sub", name) + "  (HDF5)" for name in ("a.h5", "b.h5")]
         self.assertEqual((listed.returncode, listed.stdout.splitlines()), (0, stores))

@@ -2,7 +2,6 @@
 """Files of HDF4 as folders: data sets, grids of HDF-EOS2 with their place, and files that are damaged."""
 import os
 import shutil
-import subprocess
 import unittest
 
 import netCDF4
@@ -104,16 +103,6 @@ class Hdf4Test(harness.SourceTestCase):
             np.testing.assert_array_equal(np.load(mounted.join("types.hdf", "int16", "data.npy")),
                                           counted((2, 3), "<i2", 40))
 
-    def test_library_that_is_not_there_is_named_with_its_package(self):
-        broken = os.path.join(self.scratch, "broken")
-        os.mkdir(broken)
-        for name in "libdfalt.so.0", "libdf.so.0":
-            harness.write(os.path.join(broken, name), b"")
-        described = subprocess.run([harness.BINARY, "describe", self.path("types.hdf")], capture_output=True, text=True,
-                                   env=dict(os.environ, LD_LIBRARY_PATH=broken), timeout=harness.DEADLINE)
-        self.assertNotEqual(described.returncode, 0)
-        self.assertIn("needs the library libhdf4, which is not installed (Debian: libhdf4-0-alt)", described.stderr)
-
     def test_file_that_changes_is_read_anew(self):
         with harness.Mount(self.source, "--revalidate", "0") as mounted:
             path = mounted.join("new.hdf")
@@ -142,7 +131,12 @@ class Hdf4Test(harness.SourceTestCase):
         with harness.Mount(self.source) as mounted:
             np.testing.assert_array_equal(np.load(mounted.join("jpeg.hdf", "photo", "data.npy")), expected)
 
-    def test_coding_that_the_library_lacks_is_named(self):
+    def test_sets_that_grew_in_turn_are_read_from_their_blocks(self):
+        with harness.Mount(self.source) as mounted:
+            for name in ("first", "second"):
+                np.testing.assert_array_equal(np.load(mounted.join("blocks.hdf", name, "data.npy")), counted((160, 10), "<i4"))
+
+    def test_coding_with_parameters_that_make_no_sense_is_named(self):
         content = bytearray(self.golden("chunks.hdf"))
         # The header of an element of 140 bytes that is compressed as a whole: deflate becomes szip.
         head = content.index(b"\0\3\0\0\0\0\0\x8c")
@@ -150,8 +144,6 @@ class Hdf4Test(harness.SourceTestCase):
         content[head + 13] = hdf4_writer.SZIP
         self.put("szip.hdf", bytes(content))
         with harness.Mount(self.source) as mounted:
-            with self.assertRaises(OSError):
-                harness.read(mounted.join("szip.hdf", "whole_deflate", "data.raw"))
             self.assertIn("szip", harness.read(mounted.join("szip.hdf", "whole_deflate", "error.txt")).decode())
 
 

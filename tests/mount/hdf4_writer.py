@@ -356,9 +356,67 @@ def write_linked(path):
         groups.link_image(12)
 
 
+def write_blocks(path):
+    """Sets that grew in turn, so that each lies in more blocks than a table has."""
+    with File(path) as file:
+        sets = []
+        for name in ("first", "second"):
+            data = check(SD.SDcreate(file.sd, name.encode(), 24, 2, numbers(0, 10)))
+            check(SD.SDsetblocksize(data, 40))
+            sets.append(data)
+        for part in range(40):
+            for data in sets:
+                rows = counted((4, 10), "<i4") + part * 40
+                check(SD.SDwritedata(data, numbers(part * 4, 0), None, numbers(4, 10), rows.astype("<i4").tobytes()))
+        for data in sets:
+            check(SD.SDendaccess(data))
+
+
+def write_old_sets(path):
+    """Sets of DFSD, with everything that programs before HDF 3.3 wrote of them, and which is no netCDF."""
+    if os.path.exists(path):
+        os.remove(path)
+    DF.DFSDsetcal.argtypes = [ctypes.c_double] * 4 + [ctypes.c_int32]
+    name = path.encode()
+    check(DF.DFSDclear())
+    check(DF.DFSDsetNT(22))
+    check(DF.DFSDsetdims(2, numbers(2, 3)))
+    check(DF.DFSDsetdatastrs(b"height", b"m", b"I4", b"polar"))
+    check(DF.DFSDsetdimstrs(1, b"rows", b"km", b""))
+    check(DF.DFSDsetdimscale(1, 2, np.array([10, 20], "<i2").tobytes()))
+    check(DF.DFSDsetdimscale(2, 3, np.array([-1, -2, -3], "<i2").tobytes()))
+    check(DF.DFSDsetrange(np.array([90], "<i2").tobytes(), np.array([-90], "<i2").tobytes()))
+    check(DF.DFSDsetcal(0.5, 0, 4, 0, 22))
+    check(DF.DFSDadddata(name, 2, numbers(2, 3), counted((2, 3), "<i2", 7).tobytes()))
+    check(DF.DFSDclear())
+    check(DF.DFSDsetNT(5))
+    check(DF.DFSDsetdims(1, numbers(4)))
+    check(DF.DFSDadddata(name, 1, numbers(4), counted((4,), "<f4").tobytes()))
+    reference = DF.DFSDlastref()
+    check(DF.DFANputlabel(name, DATA_GROUP, reference, b"a label"))
+    check(DF.DFANputdesc(name, DATA_GROUP, reference, b"some remark", 11))
+
+
+def write_old_images(path):
+    """Images before GR: of one byte with each compression, and of three in each interlace."""
+    if os.path.exists(path):
+        os.remove(path)
+    name = path.encode()
+    rows, columns = np.indices((8, 16))
+    flat = np.where((rows + columns // 3) % 2, 240, 16 * (columns // 4)).astype("|u1")
+    check(DF.DFR8setpalette(np.repeat(np.arange(256, dtype="|u1"), 3).tobytes()))
+    for compress in (0, 11, 12):
+        check(DF.DFR8addimage(name, flat.tobytes(), 16, 8, compress))
+    pixels = counted((3, 4, 3), "|u1")
+    for interlace, order in enumerate(((0, 1, 2), (0, 2, 1), (2, 0, 1))):
+        check(DF.DF24setil(interlace))
+        check(DF.DF24addimage(name, np.ascontiguousarray(pixels.transpose(order)).tobytes(), 4, 3))
+
+
 GOLDENS = {"types.hdf": write_types, "chunks.hdf": write_chunks, "grid.hdf": write_grid, "images.hdf": write_images,
            "rewritten.hdf": write_rewritten, "unwritten.hdf": write_unwritten,
-           "linked.hdf": write_linked}
+           "linked.hdf": write_linked, "blocks.hdf": write_blocks, "old_sets.hdf": write_old_sets,
+           "old_images.hdf": write_old_images}
 
 if __name__ == "__main__":
     for golden, write in GOLDENS.items():

@@ -179,7 +179,8 @@ def hdf4(name):
     return make
 
 
-SEEDS |= {name: hdf4(name) for name in ("types.hdf", "chunks.hdf", "grid.hdf", "images.hdf")}
+SEEDS |= {name: hdf4(name) for name in ("types.hdf", "chunks.hdf", "grid.hdf", "images.hdf", "blocks.hdf",
+                                             "old_sets.hdf", "old_images.hdf")}
 
 
 # Damage -------------------------------------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ class RastersTest(harness.SourceTestCase):
     def test_looking_at_headers_decodes_nothing(self):
         mounted = self.mount(self.source)
         names = os.listdir(mounted.join("a.nc/f4"))
-        self.assertEqual({name for name in names if name in harness.HEADERS}, harness.HEADERS)
+        self.assertEqual({name for name in names if name in harness.HEADERS}, harness.HEADERS - {"data.ctl"})
         self.assertEqual(set(os.listdir(mounted.join("a.nc/lat"))) & harness.HEADERS, set())
         sizes = {name: os.stat(mounted.join("a.nc/f4", name)).st_size
                  for name in (*names, "data.hdr", "data.tif", "data.fits", "data.nii", "data.f77")}
@@ -188,8 +188,13 @@ class ImagesTest(harness.SourceTestCase):
             image = nibabel.load(mounted.join(f"{name}.nii", name, "data.nii"))
             np.testing.assert_array_equal(image.affine, stored.affine, name)
             np.testing.assert_array_equal(np.asanyarray(image.dataobj), np.asanyarray(stored.dataobj), name)
-            for field in ("qform_code", "sform_code", "pixdim", "xyzt_units"):
-                np.testing.assert_array_equal(image.header[field], stored.header[field], f"{name} {field}")
+            np.testing.assert_array_equal(image.header["xyzt_units"], stored.header["xyzt_units"], name)
+            np.testing.assert_allclose(image.header["pixdim"][1:], stored.header["pixdim"][1:], rtol=1e-6, err_msg=name)
+            codes = int(stored.header["qform_code"]), int(stored.header["sform_code"])
+            for own, (form, code) in zip(codes, (image.get_qform(coded=True), image.get_sform(coded=True))):
+                self.assertIn(code, (own, own or max(codes)), name)  # each reader goes by one of them
+                if code:
+                    np.testing.assert_allclose(form, stored.affine, atol=1e-4, err_msg=name)
             part = nibabel.load(mounted.join(f"{name}.nii", name, "data[1:,::-1,1].nii"))
             np.testing.assert_array_equal(np.asanyarray(part.dataobj).squeeze(),
                                           np.asanyarray(stored.dataobj)[1, ::-1, 1:], name)

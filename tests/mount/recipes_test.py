@@ -13,7 +13,7 @@ import harness
 RECIPES = os.path.join(harness.EXAMPLES, "RECIPES.md")
 BLOCK = re.compile(r"^```sh ?(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Those that packaging/install-deps.sh does not install.
-LARGE = {"octave", "Rscript", "gnuplot", "cdo", "ncks", "gdalinfo"}
+LARGE = {"octave", "Rscript", "gnuplot", "cdo", "ncks", "gdalinfo", "haproxy"}
 
 
 class RecipesTest(harness.TestCase):

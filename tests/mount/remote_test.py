@@ -11,6 +11,7 @@ import threading
 import time
 import unittest
 import urllib.parse
+from unittest import mock
 
 import harness
 import netCDF4
@@ -109,6 +110,20 @@ class TreeTest(RemoteCase):
             self.assertNotIn("sesame", harness.read(mount.path, ".ndlfs", name).decode())
         self.assertNotIn("sesame", mount.log())
         self.assertNotIn("sesame", self.run_ndlfs("describe", url.replace("store", "none")).stderr)
+
+    def test_passwords_of_netrc_follow_no_redirect_to_another_port(self):
+        harness.write(os.path.join(self.scratch, ".netrc"), "machine 127.0.0.1 login me password sesame\n")
+        other = lying_server.Server(self.source)
+        self.addCleanup(other.stop)
+        seen = {self.server: set(), other: set()}
+        for server in seen:
+            server.lie = lambda _, handler: seen[handler.owner].add(handler.headers.get("Authorization"))
+        with mock.patch.dict(os.environ, HOME=self.scratch):
+            self.run_ndlfs("cat", self.url("store.zarr"), "a", "--view", "txt")
+            self.server.lie = lambda path, handler: "/a/" in path and (handler.answer(302, Location=other.url + path), True)[1]
+            got = self.run_ndlfs("cat", self.url("store.zarr"), "a", "--view", "txt", "--allow-urls", other.url + "/")
+        self.assertEqual(got.stdout, self.run_ndlfs("cat", self.path("store.zarr"), "a", "--view", "txt").stdout)
+        self.assertEqual((len(seen[self.server] - {None}), seen[other]), (1, {None}))
 
 
 class ReferenceTest(RemoteCase):

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """ndlfs serve: what it sends, byte for byte, and what it does with clients that lie, stop or never read."""
+import base64
 import fcntl
 import http.client
 import json
 import os
 import re
+import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -23,10 +26,12 @@ DEADLINE = harness.DEADLINE
 
 
 class Server:
-    """`ndlfs serve`, as a context manager. `url` is what it has printed, `port` its port."""
+    """`ndlfs serve`, as a context manager. `url` is what it has printed, `port` its port. Unless `closed`, it needs no token,
+    and shows all files."""
 
-    def __init__(self, source, *options, ends=signal.SIGTERM, listens=("--listen", "127.0.0.1:0"), **more):
-        self.command = [harness.BINARY, "serve", source, *listens, "--timeout", str(DEADLINE), *options]
+    def __init__(self, source, *options, ends=signal.SIGTERM, listens=("--listen", "127.0.0.1:0"), closed=False, **more):
+        open_options = () if closed else ("--dot-files",) if "--token" in options else ("--dot-files", "--no-token")
+        self.command = [harness.BINARY, "serve", source, *listens, "--timeout", str(DEADLINE), *open_options, *options]
         self.ends = ends
         self.more = more
 
@@ -71,12 +76,17 @@ class Server:
     def raw(self, request):
         """All that comes back for the bytes of `request` until the server closes the connection."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE) as client:
+            pieces = []
             try:
                 client.sendall(request)
+                # A client that sends no more has left: only when nothing comes any more.
+                while select.select([client], [], [], 2)[0]:
+                    pieces.append(client.recv(1 << 16))
+                    if not pieces[-1]:
+                        return b"".join(pieces)
                 client.shutdown(socket.SHUT_WR)
             except OSError:  # it has closed already
                 pass
-            pieces = []
             while True:
                 try:
                     piece = client.recv(1 << 16)
@@ -298,7 +308,7 @@ class HostileTest(ServeCase):
         status, _, _ = server.ask("/s.zarr/a/data.raw", Range="bytes=" + ",".join(["0-0"] * 65))
         self.assertEqual(status, 416)
         status, _, body = server.ask("/s.zarr/a/data.raw", Range="bytes=" + ",".join(["0-"] * 50))
-        self.assertEqual((status, body), (200, VALUES.tobytes()))
+        self.assertEqual((status, body), (206, VALUES.tobytes()))
 
     def test_requests_that_are_sent_together_are_answered_in_turn(self):
         server = self.serve()
@@ -360,8 +370,11 @@ class AccessTest(ServeCase):
         status, fields, _ = server.ask(f"/?token={self.TOKEN}")
         self.assertEqual(status, 200)
         cookie = fields["Set-Cookie"].partition(";")[0]
+        self.assertNotIn(self.TOKEN, cookie)
         self.assertEqual(server.ask("/s.zarr/a/data.raw", Cookie=cookie)[2], VALUES.tobytes())
-        self.assertEqual(server.ask("/", Authorization=f"Bearer {self.TOKEN}")[0], 200)
+        for authorization in (f"Bearer {self.TOKEN}", "Basic " + base64.b64encode(f"{self.TOKEN}:".encode()).decode(),
+                              "Basic " + base64.b64encode(f"me:{self.TOKEN}".encode()).decode()):
+            self.assertEqual(server.ask("/", Authorization=authorization)[0], 200)
         # Whoever has the token may use any name for the server.
         self.assertEqual(server.ask(f"/?token={self.TOKEN}", Host="my.server")[0], 200)
         server.raw(f"GET /?token={self.TOKEN}&%zz HTTP/9.9\r\nHost: x\r\n\r\n".encode())
@@ -369,22 +382,27 @@ class AccessTest(ServeCase):
         self.assertNotIn(self.TOKEN, harness.read(log).decode())
         self.assertNotIn(self.TOKEN, server.get(f"/.ndlfs/config.yaml?token={self.TOKEN}").decode())
 
-    def test_other_addresses_need_a_token(self):
-        with Server(self.source, listens=("--listen", "0.0.0.0:0")) as server:
-            token = server.url.partition("?token=")[2]
-            self.assertRegex(token, "^[0-9a-f]{32}$")
-            self.assertEqual(server.ask("/")[0], 401)
-            self.assertEqual(server.ask(f"/?token={token}")[0], 200)
-        self.assertNotIn(token, server.log)
-        with Server(self.source, "--no-token", listens=("--listen", "0.0.0.0:0")) as server:
-            self.assertEqual(server.ask("/")[0], 200)
+    def test_every_address_needs_a_token(self):
+        for address in "0.0.0.0:0", "127.0.0.1:0":
+            with Server(self.source, listens=("--listen", address), closed=True) as server:
+                token = server.url.partition("?token=")[2]
+                self.assertRegex(token, "^[0-9a-f]{32}$")
+                path = urllib.parse.urlsplit(server.process.stdout.readline().split()[0]).path
+                self.assertEqual(path, f"/{token}/")
+                self.assertEqual(server.ask("/")[0], 401)
+                self.assertEqual(server.ask(f"/?token={token}")[0], 200)
+                self.assertEqual(server.get(path + "s.zarr/a/data.raw"), VALUES.tobytes())
+            self.assertNotIn(token, server.log)
+            with Server(self.source, "--no-token", listens=("--listen", address), closed=True) as server:
+                self.assertEqual(server.ask("/")[0], 200)
+            self.assertIn("--no-token: every", server.log)
 
     def test_unix_socket(self):
         path = os.path.join(self.scratch, "socket")
         with Server(self.source, listens=("--socket", path)) as server:
             self.assertEqual(server.url, f"unix:{path}/")
             self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
-            got = subprocess.run(["curl", "-sS", "--unix-socket", path, "http://any.host/s.zarr/a/data.raw"],
+            got = subprocess.run(["curl", "-sS", "--unix-socket", path, "http://localhost/s.zarr/a/data.raw"],
                                  capture_output=True, timeout=DEADLINE)
             self.assertEqual(got.stdout, VALUES.tobytes(), got.stderr)
         self.assertFalse(os.path.exists(path))
@@ -395,7 +413,7 @@ class AccessTest(ServeCase):
             port = given.getsockname()[1]
             program = f"import os; os.dup2({given.fileno()}, 3); os.set_inheritable(3, True); " \
                       "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1'); " \
-                      f"os.execv({harness.BINARY!r}, ['ndlfs', 'serve', {self.source!r}])"
+                      f"os.execv({harness.BINARY!r}, ['ndlfs', 'serve', '--no-token', {self.source!r}])"
             process = subprocess.Popen(["/usr/bin/python3", "-B", "-c", program], stdout=subprocess.PIPE,
                                        pass_fds=[given.fileno()], stderr=subprocess.DEVNULL, text=True)
             self.addCleanup(process.stdout.close)
@@ -411,9 +429,11 @@ class AccessTest(ServeCase):
 
     def test_other_sites_read_on_demand(self):
         self.assertIsNone(self.serve().ask("/")[1]["Access-Control-Allow-Origin"])
-        server = self.serve("--cors", "--host", "my.server")
-        status, fields, _ = server.ask("/", "OPTIONS", Origin="http://evil.org", Host="my.server")
-        self.assertEqual((status, fields["Access-Control-Allow-Origin"]), (204, "*"))
+        for options, allowed in ((["--cors"], "*"), (["--cors-origin=https://a.example", "--cors-origin=https://b.example"], "https://b.example"),
+                                 (["--cors-origin=https://a.example"], None)):
+            server = self.serve(*options, "--host", "my.server")
+            status, fields, _ = server.ask("/", "OPTIONS", Origin="https://b.example", Host="my.server")
+            self.assertEqual((status, fields["Access-Control-Allow-Origin"]), (204, allowed))
 
     def test_base(self):
         server = self.serve("--base", "/data/")
@@ -426,7 +446,9 @@ class AccessTest(ServeCase):
     def test_wrong_command_lines(self):
         for options, words in ((("--listen", "nowhere"), "has no port"), (("--listen", "127.0.0.1:70000"), "has no port"),
                                (("--token", "short"), "at least 8"), (("--base", "a?b"), "no path of a URL"),
-                               (("--socket", "x" * 200), "too long"), (("--listen", "192.0.2.1:1"), "assign")):
+                               (("--socket", "x" * 200), "too long"), (("--cors-origin", "evil"), "no origin"), (("--cors-origin", "https://a/b"), "no origin"), (("--as-user", "no such"), "no user"),
+                               (("--proxy", "10.0.0.0/33"), "no address or network"), (("--allow-other", ), "only a Unix socket"),
+                               (("--socket-mode", "999", "--socket", "x"), "octal"), (("--listen", "192.0.2.1:1"), "assign")):
             result = harness.run(harness.BINARY, "serve", self.source, *options)
             self.assertEqual(result.returncode, 1, options)
             self.assertIn(words, result.stderr)
@@ -484,7 +506,8 @@ class WebdavTest(ServeCase):
             found = self.entries(server, folder, "1")
             self.assertEqual(found.pop(folder), (True, None))
             self.assertEqual(sorted(urllib.parse.unquote(name)[len(folder):].rstrip("/") for name in found),
-                             sorted(os.listdir(mount.path + folder)))
+                             sorted(entry.name for entry in os.scandir(mount.path + folder)
+                                    if not (entry.is_symlink() and entry.is_dir())))
             for name, (is_folder, size) in found.items():
                 path = mount.path + urllib.parse.unquote(name)
                 self.assertEqual(is_folder, os.path.isdir(path))
@@ -744,6 +767,26 @@ class S3Test(ServeCase):
         self.assertEqual((status, fields["Content-Type"]), (403, "application/xml"))
         self.assertIn(b"<Code>AccessDenied</Code>", body)
         self.assertEqual(self.server.get("/s.zarr/a/data.raw"), VALUES.tobytes())
+
+
+class ManualTest(ServeCase):
+    """Every address of the server that the manual and README name leads somewhere."""
+
+    def test_addresses(self):
+        top = os.path.dirname(harness.EXAMPLES)
+        shutil.copytree(os.path.join(harness.EXAMPLES, "data", "climate.zarr"), self.path("era5.zarr"))
+        texts = [harness.read(top, "man/ndlfs.1").decode().replace("\\-", "-"), harness.read(top, "README.md").decode()]
+        paths = re.findall(r"""://127\.0\.0\.1:8080(/[^\s'"`;]*)""", "\n".join(texts))
+        self.assertGreater(len(paths), 10)
+        with Server(self.source, "--token", "TOKENTOKEN") as server:
+            for path in paths:
+                with self.subTest(path):
+                    path = path.replace("TOKEN", "TOKENTOKEN")
+                    status, fields, _ = server.ask(path, Authorization="Bearer TOKENTOKEN")
+                    if status == 301:
+                        path = urllib.parse.urljoin(path, fields["Location"])
+                        status, _, _ = server.ask(path, Authorization="Bearer TOKENTOKEN")
+                    self.assertEqual(status, 200)
 
 
 if __name__ == "__main__":

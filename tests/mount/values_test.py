@@ -136,7 +136,7 @@ class TimeTest(ValuesTestCase):
             np.testing.assert_array_equal(self.values(mounted, "gap.nc/t/values.npy"), expected)
             self.assertEqual(self.values(mounted, "gap.nc/late/values.npy")[0], np.datetime64("1582-10-15"))
             self.assertEqual(self.texts(mounted, "gap.nc/neg/values.txt")[0], "-0044-03-15T00:00:00.000000")
-            self.assertEqual(self.rows(mounted, "gap.nc/values.csv")[1], ["1582-10-15T00:00:00", "-0044-03-15T00:00:00", "1582-10-03T00:00:00"])
+            self.assertEqual(self.rows(mounted, "gap.nc/values.csv")[1], ["1582-10-03T00:00:00", "1582-10-15T00:00:00", "-0044-03-15T00:00:00"])
 
     def test_times_of_unsigned_integers_and_zones_without_a_sign(self):
         seconds = np.array([3527091337, 3527094936], "u4")

@@ -116,7 +116,7 @@ class LetterView {
     const auto value = store->Get("letter", 1);
     ASSERT_TRUE(value && *value);
     const auto letter = static_cast<char>((*value)->bytes.span()[0]);
-    const backends::ReadSet::Read read = {store, "letter", false, (*value)->info.generation};
+    const backends::ReadSet::Read read = {store, "letter", (*value)->info.generation};
     const auto writer = cache_->Write("view", NumberOf(letter), kSize, [=] {
       return DecodedCache::AllReads{.reads = {read}, .began_ns = began_ns};
     });

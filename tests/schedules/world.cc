@@ -116,10 +116,11 @@ bool IsWithin(const Names& some, const Names& all) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
-Result<std::string> WriteDocument1(const backends::Hierarchy& hierarchy, std::string_view store,
-                                   std::string_view path, const fs::ReaderOf& reader_of,
-                                   const std::function<void(const model::Error&)>& refused) {
-  return fs::WriteDocument(hierarchy, store, path, reader_of, nullptr, refused);
+Result<void> WriteDocument1(const backends::Hierarchy& hierarchy, std::string_view store,
+                            std::string_view path, const fs::ReaderOf& reader_of,
+                            const fs::TextSink& sink,
+                            const std::function<void(const model::Error&)>& refused) {
+  return fs::WriteDocument(hierarchy, store, path, reader_of, sink, nullptr, refused);
 }
 
 }  // namespace

@@ -114,13 +114,17 @@ class Stream {
     }
     encoded = encoded.last(stream_.avail_in);
     if (result == LZMA_STREAM_END) return {};
-    if (result != LZMA_BUF_ERROR) return LzmaFailure(result);
+    has_room_ = result != LZMA_BUF_ERROR;
+    if (has_room_) return LzmaFailure(result);
     if (encoded.empty()) return model::Corrupt("truncated data");
     return model::Corrupt("decodes to more than expected");
   }
+  // Whether something else than a lack of bytes or of room ended Decode().
+  bool has_room() const { return has_room_; }
 
  private:
   lzma_stream stream_ = LZMA_STREAM_INIT;
+  bool has_room_ = true;
 };
 
 class LzmaCodec final : public BytesToBytesCodec {
@@ -214,6 +218,19 @@ model::Result<FilterChain> ParseFilters(const CodecConfig& config) {
 }
 
 }  // namespace
+
+model::Result<size_t> DecodeLzmaBeginning(ConstByteSpan encoded, ByteSpan decoded,
+                                          bool& is_cut) {
+  Stream stream;
+  ByteSpan rest = decoded;
+  NDLFS_RETURN_IF_ERROR(stream.Open(Format::kXz, {}, MemoryLimit(decoded.size())));
+  auto done = stream.Decode(encoded, rest);
+  is_cut = !done && !stream.has_room() && rest.empty() && !encoded.empty();
+  if (!done && (!rest.empty() || stream.has_room())) {
+    return model::Propagate(std::move(done).error());
+  }
+  return decoded.size() - rest.size();
+}
 
 static CodecResult MakeLzma(const CodecConfig& config) {
   NDLFS_TRY(const auto number, SizeMember(config, "format"), "lzma");

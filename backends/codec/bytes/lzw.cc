@@ -2,6 +2,7 @@
 //
 // LZW as TIFF has it (TIFF 6.0, section 13): codes of 9 to 12 bits with the highest bit first,
 // which grow one code early. "imagecodecs_lzw".
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -79,46 +80,56 @@ class LzwCodec final : public BytesToBytesCodec {
   }
 
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
-    if (encoded.size() >= 2 && encoded[0] == std::byte{0} &&
-        (encoded[1] & std::byte{1}) != std::byte{0}) {
-      return model::Unsupported("LZW with the lowest bit first, as before TIFF 5");
-    }
-    std::array<LzwString, kMostCodes> table;
-    CodeReader codes(encoded);
-    uint32_t next = kFirstFree;
-    unsigned width = kLeastWidth;
-    LzwString before;
-    size_t out = 0;
-    for (uint32_t code = codes.Take(width); code != kEnd; code = codes.Take(width)) {
-      if (code == kClear) {
-        next = kFirstFree;
-        width = kLeastWidth;
-        before = {};
-        continue;
-      }
-      if (before.length != 0 && next < kMostCodes) {
-        table[next++] = {before.begin, before.length + 1};
-        if (next == (1u << width) - 1 && width < kMostWidth) ++width;
-      }
-      const size_t room = decoded.size() - out;
-      if (code < kClear) {
-        if (room == 0) return model::Corrupt("decodes to more than expected");
-        decoded[out] = static_cast<std::byte>(code);
-        before = {out++, 1};
-        continue;
-      }
-      if (code >= next) return model::Corrupt("a code that is not in the table");
-      const LzwString string = table[code];
-      if (string.length > room) return model::Corrupt("decodes to more than expected");
-      CopyWithin(decoded.data(), string.begin, string.length, out, room);
-      before = {out, string.length};
-      out += string.length;
-    }
-    return out;
+    bool is_cut = false;
+    NDLFS_TRY(const size_t size, DecodeLzw(encoded, decoded, is_cut));
+    if (is_cut) return model::Corrupt("decodes to more than expected");
+    return size;
   }
 };
 
 }  // namespace
+
+model::Result<size_t> DecodeLzw(ConstByteSpan encoded, ByteSpan decoded, bool& is_cut) {
+  if (encoded.size() >= 2 && encoded[0] == std::byte{0} &&
+      (encoded[1] & std::byte{1}) != std::byte{0}) {
+    return model::Unsupported("LZW with the lowest bit first, as before TIFF 5");
+  }
+  std::array<LzwString, kMostCodes> table;
+  CodeReader codes(encoded);
+  uint32_t next = kFirstFree;
+  unsigned width = kLeastWidth;
+  LzwString before;
+  size_t out = 0;
+  for (uint32_t code = codes.Take(width); code != kEnd; code = codes.Take(width)) {
+    if (code == kClear) {
+      next = kFirstFree;
+      width = kLeastWidth;
+      before = {};
+      continue;
+    }
+    if (before.length != 0 && next < kMostCodes) {
+      table[next++] = {before.begin, before.length + 1};
+      if (next == (1u << width) - 1 && width < kMostWidth) ++width;
+    }
+    const size_t room = decoded.size() - out;
+    if (code < kClear) {
+      is_cut = room == 0;
+      if (is_cut) return out;
+      decoded[out] = static_cast<std::byte>(code);
+      before = {out++, 1};
+      continue;
+    }
+    if (code >= next) return model::Corrupt("a code that is not in the table");
+    LzwString string = table[code];
+    is_cut = string.length > room;
+    string.length = std::min(string.length, room);
+    CopyWithin(decoded.data(), string.begin, string.length, out, room);
+    before = {out, string.length};
+    out += string.length;
+    if (is_cut) return out;
+  }
+  return out;
+}
 
 static CodecResult MakeLzw(const CodecConfig&) { return NewCodec<LzwCodec>(); }
 

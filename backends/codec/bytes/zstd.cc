@@ -44,6 +44,22 @@ model::Result<size_t> DecodeZstd(ConstByteSpan encoded, ByteSpan decoded) {
   return size;
 }
 
+model::Result<size_t> DecodeZstdBeginning(ConstByteSpan encoded, ByteSpan decoded,
+                                          bool& is_cut) {
+  if (const auto size = DecodeZstd(encoded, decoded)) return *size;
+  const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
+  if (!context) return model::Limit("not enough memory for a decompressor");
+  ZSTD_inBuffer in = {encoded.data(), encoded.size(), 0};
+  ZSTD_outBuffer out = {decoded.data(), decoded.size(), 0};
+  while (out.pos < out.size) {
+    const size_t left = ZSTD_decompressStream(context.get(), &out, &in);
+    if (ZSTD_isError(left)) return model::Corrupt("{}", ZSTD_getErrorName(left));
+    is_cut = left != 0 && in.pos < in.size;
+    if (in.pos == in.size && out.pos < out.size) break;
+  }
+  return out.pos;
+}
+
 static CodecResult MakeZstd(const CodecConfig&) { return NewCodec<ZstdCodec>(); }
 
 const CodecEntry kImagecodecsZstdEntry = {"imagecodecs_zstd", "imagecodecs_zstd", "", MakeZstd,

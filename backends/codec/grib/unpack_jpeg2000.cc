@@ -14,7 +14,8 @@ namespace ndlfs::backends {
 template <typename T>
 model::Result<void> UnpackGribJpeg2000(const GribPacked& packed, std::span<T> out) {
   NDLFS_TRY(const Jpeg2000Header header, ReadJpeg2000Header(packed.data));
-  const auto& [width, height, components] = header.size;
+  const uint64_t width = header.size.width, height = header.size.height;
+  const uint64_t components = header.size.samples;
   if (CheckedMultiply(width, height) != out.size()) {
     return model::Corrupt("a JPEG 2000 picture of {} x {} pixels for {} values", width, height,
                           out.size());
@@ -23,11 +24,15 @@ model::Result<void> UnpackGribJpeg2000(const GribPacked& packed, std::span<T> ou
     return model::Unsupported("a JPEG 2000 picture of {} components, the first of {} bits",
                               components, header.bits);
   }
-  NDLFS_TRY(const Jpeg2000Image image, DecodeJpeg2000Image(packed.data, header));
   const GribScaling scaling(packed.packing);
-  const OPJ_INT32* pixels = image->comps[0].data;
-  for (size_t i = 0; i < out.size(); ++i) out[i] = scaling.Value<T>(pixels[i]);
-  return {};
+  return DecodeJpeg2000Rows(packed.data, header, height,
+                            [&](const opj_image_t& image, uint64_t first) {
+                              const opj_image_comp_t& pixels = image.comps[0];
+                              const auto values = out.subspan(first * width);
+                              for (size_t i = 0; i < uint64_t{pixels.w} * pixels.h; ++i) {
+                                values[i] = scaling.Value<T>(pixels.data[i]);
+                              }
+                            });
 }
 #else
 template <typename T>

@@ -22,7 +22,8 @@ model::Result<void> UnpackGribPng(const GribPacked& packed, std::span<T> out) {
     return model::Corrupt("a PNG picture of {} x {} pixels for {} values", header.width,
                           header.height, out.size());
   }
-  NDLFS_TRY(const Bytes pixels, DecodePng(packed.data, header));
+  Bytes pixels(header.row_bytes() * header.height);
+  NDLFS_RETURN_IF_ERROR(DecodePng(packed.data, header, pixels.span()));
   const GribScaling scaling(packed.packing);
   if (bits == 8 || bits == 16 || bits == 32) {
     ScaleGribNumbers(pixels.data(), bits / 8, true, scaling, out);

@@ -26,6 +26,19 @@ model::Result<uint64_t> CheckPictureSize(const PictureForm& form, const PictureS
 // kUnsupported unless the samples of the picture have the type of `form`.
 model::Result<void> CheckPictureType(const PictureForm& form, const model::Datatype& found);
 
+// Memory for all rows of a picture: that of the caller, unless the picture has more of them.
+class WholePicture {
+ public:
+  WholePicture(uint64_t bytes, ByteSpan out)
+      : more_(bytes == out.size() ? Bytes() : Bytes(bytes)),
+        span_(bytes == out.size() ? out : more_.span()) {}
+  ByteSpan span() const { return span_; }
+
+ private:
+  Bytes more_;
+  const ByteSpan span_;
+};
+
 // Each as DecodePicture.
 model::Result<void> DecodeJpeg(const PictureRule& rule, ConstByteSpan picture,
                                const PictureForm& form, ByteSpan out);

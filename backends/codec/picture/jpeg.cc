@@ -2,11 +2,13 @@
 //
 // JPEG by libjpeg(-turbo), decoded as libtiff does: the exact integer transform, and colours
 // that are interpolated.
+#include <algorithm>
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
 #include <string_view>
 
+#include "backends/base/checked.h"
 #include "backends/codec/picture/decoders.h"
 
 // clang-format off: jerror.h needs jpeglib.h, and that needs FILE.
@@ -60,10 +62,12 @@ void FeedJpeg(JpegRun& run, ConstByteSpan data) {
   jpeg_mem_src(&run.info, reinterpret_cast<const unsigned char*>(data.data()), data.size());
 }
 
-bool StartJpeg(JpegRun& run, ConstByteSpan tables, ConstByteSpan picture) {
+// `most`: bytes of memory for the library, which keeps all of a progressive picture.
+bool StartJpeg(JpegRun& run, ConstByteSpan tables, ConstByteSpan picture, uint64_t most) {
   if (setjmp(run.back) != 0) return false;  // NOLINT(cert-err52-cpp): see JpegRun
   jpeg_create_decompress(&run.info);
   run.info.progress = &run.progress;
+  run.info.mem->max_memory_to_use = static_cast<long>(most);
   if (!tables.empty()) {
     FeedJpeg(run, tables);
     if (jpeg_read_header(&run.info, FALSE) != JPEG_HEADER_TABLES_ONLY) return false;
@@ -129,7 +133,9 @@ model::Result<void> DecodeJpeg(const PictureRule& rule, ConstByteSpan picture,
   const JpegOwner owner(run);
   const ConstByteSpan tables(reinterpret_cast<const std::byte*>(rule.tables.data()),
                              rule.tables.size());
-  if (!StartJpeg(run, tables, picture)) return BadJpeg(run);
+  constexpr uint64_t kTables = uint64_t{16} << 20, kBytesOfSample = 3;
+  const uint64_t most = kTables + kBytesOfSample * std::min(out.size(), kMaxViewSize / 4);
+  if (!StartJpeg(run, tables, picture, most)) return BadJpeg(run);
   jpeg_decompress_struct& info = run.info;
   const auto samples = static_cast<uint64_t>(info.num_components);
   if (rule.colours == PictureRule::Colours::kFromYCbCr && samples != 3) {

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string_view>
 
 #include "backends/base/checked.h"
+#include "backends/store/cancellation.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -233,10 +235,58 @@ model::Result<ConstByteSpan> CodestreamOf(ConstByteSpan file, bool is_header = f
   return model::Corrupt("a JP2 file without a codestream");
 }
 
+// How many rows are decoded at once: few enough for some MiB of memory, and enough for little
+// work that is done again for the next ones.
+uint64_t J2kRowsAtOnce(const PictureSize& size, uint64_t rows) {
+  constexpr uint64_t kNumbers = uint64_t{4} << 20, kMostTimes = 32, kLeastRows = 64;
+  const uint64_t row = size.width * size.samples;
+  return std::max({kNumbers / row, rows / kMostTimes, kLeastRows});
+}
+
+using Jpeg2000Image = std::unique_ptr<opj_image_t, decltype(&opj_image_destroy)>;
+
+// Decodes the rows from `first` to `end`.
+model::Result<Jpeg2000Image> DecodeJ2kRows(ConstByteSpan codestream,
+                                           const Jpeg2000Header& header, uint64_t first,
+                                           uint64_t end) {
+  J2kInput input{codestream};
+  const J2kCodec codec(opj_create_decompress(OPJ_CODEC_J2K), opj_destroy_codec);
+  const J2kStream stream = MakeJ2kStream(input);
+  if (!codec || !stream) return model::Limit("not enough memory to decode a picture");
+  for (const auto set :
+       {opj_set_info_handler, opj_set_warning_handler, opj_set_error_handler}) {
+    set(codec.get(), IgnoreJ2kMessage, nullptr);
+  }
+  opj_dparameters_t parameters;
+  opj_set_default_decoder_parameters(&parameters);
+  opj_image_t* image = nullptr;
+  bool is_good = opj_setup_decoder(codec.get(), &parameters) == OPJ_TRUE &&
+                 opj_read_header(stream.get(), codec.get(), &image) == OPJ_TRUE;
+  Jpeg2000Image owner(image, opj_image_destroy);
+  if (is_good && end - first != header.size.height) {
+    const auto at = [&](uint64_t row) { return static_cast<OPJ_INT32>(image->y0 + row); };
+    is_good =
+        image->x1 <= INT32_MAX && image->y1 <= INT32_MAX &&
+        opj_set_decode_area(codec.get(), image, static_cast<OPJ_INT32>(image->x0), at(first),
+                            static_cast<OPJ_INT32>(image->x1), at(end)) == OPJ_TRUE;
+  }
+  is_good = is_good && opj_decode(codec.get(), stream.get(), image) == OPJ_TRUE &&
+            opj_end_decompress(codec.get(), stream.get()) == OPJ_TRUE;
+  if (!is_good) return model::Corrupt("a JPEG 2000 picture that is invalid or cut");
+  bool has_size = image->numcomps == header.size.samples;
+  for (size_t c = 0; has_size && c < image->numcomps; ++c) {
+    const opj_image_comp_t& component = image->comps[c];
+    has_size = component.data != nullptr && component.w == header.size.width &&
+               component.h == end - first;
+  }
+  if (!has_size) return model::Corrupt("a JPEG 2000 picture of another size than its header");
+  return owner;
+}
+
 template <typename T>
 void PutJ2kSamples(const opj_image_t& image, ByteSpan out) {
   const size_t samples = image.numcomps;
-  const size_t pixels = out.size() / sizeof(T) / samples;
+  const size_t pixels = uint64_t{image.comps[0].w} * image.comps[0].h;
   for (size_t s = 0; s < samples; ++s) {
     const OPJ_INT32* from = image.comps[s].data;
     for (size_t i = 0; i < pixels; ++i) {
@@ -252,33 +302,16 @@ model::Result<Jpeg2000Header> ReadJpeg2000Header(ConstByteSpan codestream) {
   return J2kHeaders(codestream).Read();
 }
 
-model::Result<Jpeg2000Image> DecodeJpeg2000Image(ConstByteSpan codestream,
-                                                 const Jpeg2000Header& header) {
-  J2kInput input{codestream};
-  const J2kCodec codec(opj_create_decompress(OPJ_CODEC_J2K), opj_destroy_codec);
-  const J2kStream stream = MakeJ2kStream(input);
-  if (!codec || !stream) return model::Limit("not enough memory to decode a picture");
-  for (const auto set :
-       {opj_set_info_handler, opj_set_warning_handler, opj_set_error_handler}) {
-    set(codec.get(), IgnoreJ2kMessage, nullptr);
+model::Result<void> DecodeJpeg2000Rows(ConstByteSpan codestream, const Jpeg2000Header& header,
+                                       uint64_t rows, const TakeJpeg2000Rows& take) {
+  const uint64_t at_once = J2kRowsAtOnce(header.size, rows);
+  for (uint64_t first = 0; first < rows; first += at_once) {
+    NDLFS_RETURN_IF_ERROR(CancellationScope::CheckWithinChunk());
+    NDLFS_TRY(const Jpeg2000Image image,
+              DecodeJ2kRows(codestream, header, first, std::min(rows, first + at_once)));
+    take(*image, first);
   }
-  opj_dparameters_t parameters;
-  opj_set_default_decoder_parameters(&parameters);
-  opj_image_t* image = nullptr;
-  bool is_good = opj_setup_decoder(codec.get(), &parameters) == OPJ_TRUE &&
-                 opj_read_header(stream.get(), codec.get(), &image) == OPJ_TRUE;
-  Jpeg2000Image owner(image, opj_image_destroy);
-  is_good = is_good && opj_decode(codec.get(), stream.get(), image) == OPJ_TRUE &&
-            opj_end_decompress(codec.get(), stream.get()) == OPJ_TRUE;
-  if (!is_good) return model::Corrupt("a JPEG 2000 picture that is invalid or cut");
-  bool has_size = image->numcomps == header.size.samples;
-  for (size_t c = 0; has_size && c < image->numcomps; ++c) {
-    const opj_image_comp_t& component = image->comps[c];
-    has_size = component.data != nullptr && component.w == header.size.width &&
-               component.h == header.size.height;
-  }
-  if (!has_size) return model::Corrupt("a JPEG 2000 picture of another size than its header");
-  return owner;
+  return {};
 }
 
 model::Result<void> DecodeJpeg2000(ConstByteSpan picture, const PictureForm& form,
@@ -291,16 +324,18 @@ model::Result<void> DecodeJpeg2000(ConstByteSpan picture, const PictureForm& for
   const size_t size = header.bits <= 8 ? 1 : header.bits <= 16 ? 2 : 4;
   NDLFS_RETURN_IF_ERROR(
       CheckPictureType(form, model::Datatype::Integer(size, header.is_signed)));
-  NDLFS_RETURN_IF_ERROR(CheckPictureSize(form, header.size, out.size()).map([](uint64_t) {}));
-  NDLFS_TRY(const Jpeg2000Image image, DecodeJpeg2000Image(picture, header));
-  if (size == 1) {
-    PutJ2kSamples<uint8_t>(*image, out);
-  } else if (size == 2) {
-    PutJ2kSamples<uint16_t>(*image, out);
-  } else {
-    PutJ2kSamples<uint32_t>(*image, out);
-  }
-  return {};
+  NDLFS_TRY(const uint64_t row_bytes, CheckPictureSize(form, header.size, out.size()));
+  return DecodeJpeg2000Rows(picture, header, out.size() / row_bytes,
+                            [&](const opj_image_t& image, uint64_t first) {
+                              const ByteSpan rows = out.subspan(first * row_bytes);
+                              if (size == 1) {
+                                PutJ2kSamples<uint8_t>(image, rows);
+                              } else if (size == 2) {
+                                PutJ2kSamples<uint16_t>(image, rows);
+                              } else {
+                                PutJ2kSamples<uint32_t>(image, rows);
+                              }
+                            });
 }
 
 }  // namespace ndlfs::backends

@@ -4,15 +4,13 @@
 #include <openjpeg.h>
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 
 #include "backends/base/bytes.h"
 #include "backends/codec/picture/decoders.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
-
-using Jpeg2000Image = std::unique_ptr<opj_image_t, decltype(&opj_image_destroy)>;
 
 // The size and the type of a picture, by the headers of its JPEG 2000 codestream. kUnsupported
 // if its components differ in size or type, or if libopenjp2 would need much more memory or
@@ -24,9 +22,11 @@ struct Jpeg2000Header {
 };
 model::Result<Jpeg2000Header> ReadJpeg2000Header(ConstByteSpan codestream);
 
-// Decodes a codestream whose header was read. Each component has as many numbers as the header
-// says.
-model::Result<Jpeg2000Image> DecodeJpeg2000Image(ConstByteSpan codestream,
-                                                 const Jpeg2000Header& header);
+// Decodes the first `rows` rows of a codestream whose header was read, and calls `take` for
+// some of them at once: each component has their numbers, and `first` is the number of the
+// first one. The library needs four bytes for each number that it decodes at once, and more.
+using TakeJpeg2000Rows = std::function<void(const opj_image_t& image, uint64_t first)>;
+model::Result<void> DecodeJpeg2000Rows(ConstByteSpan codestream, const Jpeg2000Header& header,
+                                       uint64_t rows, const TakeJpeg2000Rows& take);
 
 }  // namespace ndlfs::backends

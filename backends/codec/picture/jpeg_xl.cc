@@ -80,12 +80,16 @@ class JxlPicture {
     return {};
   }
 
-  model::Result<void> SetBuffers() {
+  // Colours go to `out` if nothing else does.
+  model::Result<void> SetBuffers(ByteSpan out) {
     if (pixels_ == 0) return Invalid();
     const size_t size = form_.type.size();
-    colours_ = Bytes(pixels_ * format_.num_channels * size);
-    bool is_good = JxlDecoderSetImageOutBuffer(decoder_, &format_, colours_.data(),
-                                               colours_.size()) == JXL_DEC_SUCCESS;
+    const size_t bytes = pixels_ * format_.num_channels * size;
+    const bool is_alone = extras_.empty() && bytes == out.size();
+    if (!is_alone) colours_ = Bytes(bytes);
+    bool is_good =
+        JxlDecoderSetImageOutBuffer(decoder_, &format_, is_alone ? out.data() : colours_.data(),
+                                    bytes) == JXL_DEC_SUCCESS;
     JxlPixelFormat plane = format_;
     plane.num_channels = 1;
     for (size_t i = 0; i < extras_.size() && is_good; ++i) {
@@ -99,6 +103,7 @@ class JxlPicture {
   }
 
   void Copy(ByteSpan out) const {
+    if (colours_.empty()) return;
     if (extras_.empty()) {
       std::memcpy(out.data(), colours_.data(), out.size());
     } else if (is_planar_) {
@@ -211,7 +216,7 @@ model::Result<void> DecodeJpegXl(const PictureRule& rule, ConstByteSpan picture,
         NDLFS_RETURN_IF_ERROR(read.ReadInfo(out.size()));
         break;
       case JXL_DEC_NEED_IMAGE_OUT_BUFFER:
-        NDLFS_RETURN_IF_ERROR(read.SetBuffers());
+        NDLFS_RETURN_IF_ERROR(read.SetBuffers(out));
         break;
       case JXL_DEC_FULL_IMAGE:
         read.Copy(out);

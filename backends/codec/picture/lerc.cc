@@ -128,7 +128,11 @@ model::Result<void> DecodeLerc(const PictureRule& rule, ConstByteSpan picture,
   NDLFS_TRY(const uint64_t row_bytes,
             CheckPictureSize(form, {info.columns, info.rows, samples}, out.size()));
   const uint64_t pixels = row_bytes / samples / form.type.size() * info.rows;
-  Bytes whole(pixels * stored * form.type.size());
+  const uint64_t bytes = pixels * stored * form.type.size();
+  // These need the pixels twice.
+  const bool is_rewritten = has_alpha || info.bands > 1;
+  const WholePicture memory(bytes, is_rewritten ? ByteSpan() : out);
+  ByteSpan whole = memory.span();
   const unsigned masks = has_alpha ? 1 : info.masks;
   Bytes mask(pixels * masks);
   if (lerc_decode(reinterpret_cast<const unsigned char*>(picture.data()),
@@ -139,19 +143,24 @@ model::Result<void> DecodeLerc(const PictureRule& rule, ConstByteSpan picture,
                   whole.data()) != 0) {
     return model::Corrupt("a LERC picture that is invalid or cut");
   }
+  Bytes rewritten;
   if (has_alpha) {
-    whole = WithMask(whole.span(), stored, mask.span());
+    rewritten = WithMask(whole, stored, mask.span());
+    whole = rewritten.span();
   } else if (masks != 0) {
     // A mask for each band, or one for all of them.
     const size_t each = masks > 1 ? 1 : stored;
     if (form.type.size() == sizeof(float)) {
-      PutNotANumber<float>(each, mask.span(), whole.span());
+      PutNotANumber<float>(each, mask.span(), whole);
     } else {
-      PutNotANumber<double>(each, mask.span(), whole.span());
+      PutNotANumber<double>(each, mask.span(), whole);
     }
   }
-  if (info.bands > 1) whole = Interleaved(whole.span(), info.bands, form.type.size());
-  SwapNumbers(rule.swaps_bytes ? form.type.size() : 1, whole.span().first(out.size()), out);
+  if (info.bands > 1) {
+    rewritten = Interleaved(whole, info.bands, form.type.size());
+    whole = rewritten.span();
+  }
+  SwapNumbers(rule.swaps_bytes ? form.type.size() : 1, whole.first(out.size()), out);
   return {};
 }
 

@@ -15,9 +15,10 @@ model::Result<void> DecodePngPicture(ConstByteSpan picture, const PictureForm& f
   NDLFS_RETURN_IF_ERROR(CheckPictureType(form, model::Datatype::Integer(item, false)));
   NDLFS_RETURN_IF_ERROR(
       CheckPictureSize(form, {header.width, header.height, header.samples}, out.size()));
-  NDLFS_TRY(Bytes pixels, DecodePng(picture, header));
-  // Samples are big-endian. A picture may have more rows than there is room for.
-  SwapNumbers(item, pixels.span().first(out.size()), out);
+  WholePicture whole(header.row_bytes() * header.height, out);
+  NDLFS_RETURN_IF_ERROR(DecodePng(picture, header, whole.span()));
+  // Samples are big-endian.
+  SwapNumbers(item, whole.span().first(out.size()), out);
   return {};
 }
 

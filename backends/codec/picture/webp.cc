@@ -25,12 +25,8 @@ model::Result<void> DecodeWebp(ConstByteSpan picture, const PictureForm& form, B
   NDLFS_TRY(const uint64_t row_bytes,
             CheckPictureSize(form, {width, height, samples}, out.size()));
   const auto decode = samples == 4 ? WebPDecodeRGBAInto : WebPDecodeRGBInto;
-  Bytes whole;
-  ByteSpan into = out;
-  if (row_bytes * height != out.size()) {
-    whole = Bytes(row_bytes * height);
-    into = whole.span();
-  }
+  const WholePicture whole(row_bytes * height, out);
+  const ByteSpan into = whole.span();
   if (decode(data, picture.size(), reinterpret_cast<uint8_t*>(into.data()), into.size(),
              static_cast<int>(row_bytes)) == nullptr) {
     return model::Corrupt("a WebP picture that is invalid or cut");

@@ -34,15 +34,15 @@ void IgnorePngWarning(png_structp, png_const_charp) {}
 
 // Decodes the rows into `pixels`, one after the other. `png` and `info` are of the caller, as
 // longjmp() runs no destructors.
-bool ReadPngRows(png_structp png, png_infop info, const PngHeader& header, png_bytep pixels,
-                 png_bytepp rows) {
+bool ReadPngRows(png_structp png, png_infop info, const PngHeader& header, png_bytep pixels) {
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   png_read_info(png, info);
   if (png_get_rowbytes(png, info) != header.row_bytes()) return false;
-  for (uint64_t row = 0; row < header.height; ++row) {
-    rows[row] = pixels + row * header.row_bytes();
+  const int passes = png_set_interlace_handling(png);
+  png_start_read_image(png);
+  for (uint64_t i = 0; i < header.height * static_cast<unsigned>(passes); ++i) {
+    png_read_row(png, pixels + i % header.height * header.row_bytes(), nullptr);
   }
-  png_read_image(png, rows);
   return true;
 }
 
@@ -73,7 +73,7 @@ model::Result<PngHeader> ReadPngHeader(ConstByteSpan data) {
   return header;
 }
 
-model::Result<Bytes> DecodePng(ConstByteSpan data, const PngHeader& header) {
+model::Result<void> DecodePng(ConstByteSpan data, const PngHeader& header, ByteSpan pixels) {
   constexpr png_alloc_size_t kMostOfAChunk = 65536;
   png_structp png =
       png_create_read_struct(PNG_LIBPNG_VER_STRING, nullptr, JumpOutOfPng, IgnorePngWarning);
@@ -87,12 +87,13 @@ model::Result<Bytes> DecodePng(ConstByteSpan data, const PngHeader& header) {
   png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_chunk_malloc_max(png, kMostOfAChunk);
   png_set_chunk_cache_max(png, 16);
-  Bytes pixels(header.row_bytes() * header.height);
-  const auto rows = std::make_unique<png_bytep[]>(header.height);
-  if (!ReadPngRows(png, info, header, reinterpret_cast<png_bytep>(pixels.data()), rows.get())) {
+  if (pixels.size() != header.row_bytes() * header.height) {
+    return model::Internal("a picture is decoded into memory of another size");
+  }
+  if (!ReadPngRows(png, info, header, reinterpret_cast<png_bytep>(pixels.data()))) {
     return model::Corrupt("a PNG picture that is invalid or cut");
   }
-  return pixels;
+  return {};
 }
 
 }  // namespace ndlfs::backends

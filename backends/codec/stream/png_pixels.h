@@ -22,7 +22,7 @@ struct PngHeader {
 // kUnsupported for pictures with a palette.
 model::Result<PngHeader> ReadPngHeader(ConstByteSpan data);
 
-// The caller has compared the size in `header` with what it expects.
-model::Result<Bytes> DecodePng(ConstByteSpan data, const PngHeader& header);
+// Fills `pixels`, which has the rows that `header` tells.
+model::Result<void> DecodePng(ConstByteSpan data, const PngHeader& header, ByteSpan pixels);
 
 }  // namespace ndlfs::backends

@@ -50,6 +50,18 @@ Verdict Judge(const Entry& entry, const ByteRange& index, uint64_t shard_size) {
   return is_apart || entry.size == 0 ? Verdict::kSound : Verdict::kOverlaps;
 }
 
+// Adds the verdicts behind the entries in `index`, except about overlaps with other chunks.
+std::span<Verdict> AddVerdicts(ByteSpan index, const ByteRange& index_range,
+                               uint64_t shard_size) {
+  const uint64_t slots = index.size() / (kEntrySize + 1);
+  const std::span verdicts(reinterpret_cast<Verdict*>(index.data() + slots * kEntrySize),
+                           slots);
+  for (uint64_t slot = 0; slot < slots; ++slot) {
+    verdicts[slot] = Judge(EntryAt(index, slot), index_range, shard_size);
+  }
+  return verdicts;
+}
+
 // Marks all chunks that share bytes with another one.
 void MarkOverlaps(ConstByteSpan index, std::span<Verdict> verdicts) {
   std::vector<uint64_t> by_offset(verdicts.size());
@@ -73,6 +85,14 @@ void MarkOverlaps(ConstByteSpan index, std::span<Verdict> verdicts) {
     end = entry.offset + entry.size;
     last = slot;
   }
+}
+
+// The codecs without a checksum behind the entries.
+Json WithoutChecksum(Json codecs) {
+  const bool has_checksum = codecs.size() == 2 && codecs[1].is_object() &&
+                            codecs[1].value("name", Json()) == "crc32c";
+  if (has_checksum) codecs.erase(1);
+  return codecs;
 }
 
 model::Result<bool> ParseIndexAtStart(const Json& configuration) {
@@ -114,6 +134,8 @@ model::Result<ShardLayout::Parsed> ShardLayout::Parse(const Json& configuration,
   if (!layout.index_codecs_.ExactEncodedSize(index.shape)) {
     return model::BadInput("index_codecs: the size of the encoded index is not fixed");
   }
+  const auto plain = MakeZarr3Chain(WithoutChecksum(*index_codecs), index);
+  layout.has_plain_index_ = plain && plain->IsIdentity();
   return Parsed{std::move(layout), codecs};
 }
 
@@ -167,11 +189,31 @@ model::Result<Bytes> ShardLayout::DecodeIndex(ConstByteSpan encoded,
   Scratch scratch;
   NDLFS_RETURN_IF_ERROR(index_codecs_.Decode(encoded, IndexShape(counts), entries, scratch),
                         "shard index");
-  const std::span verdicts(reinterpret_cast<Verdict*>(entries.data() + entries.size()), slots);
-  for (uint64_t slot = 0; slot < slots; ++slot) {
-    verdicts[slot] = Judge(EntryAt(entries, slot), range, size);
-  }
-  MarkOverlaps(entries, verdicts);
+  MarkOverlaps(entries, AddVerdicts(index.span(), range, size));
+  return index;
+}
+
+bool ShardLayout::HasOverlaps(ConstByteSpan index) {
+  const ConstByteSpan verdicts = index.last(index.size() / (kEntrySize + 1));
+  return std::ranges::find(verdicts, static_cast<std::byte>(Verdict::kOverlaps)) !=
+         verdicts.end();
+}
+
+model::Result<ByteRange> ShardLayout::EntriesRange(const std::vector<uint64_t>& counts,
+                                                   uint64_t size, uint64_t first,
+                                                   uint64_t count) const {
+  NDLFS_TRY(const ByteRange all, IndexRange(counts, size));
+  return ByteRange{all.offset + first * kEntrySize, count * kEntrySize};
+}
+
+model::Result<Bytes> ShardLayout::DecodeEntries(ConstByteSpan encoded,
+                                                const std::vector<uint64_t>& counts,
+                                                uint64_t size) const {
+  NDLFS_TRY(const ByteRange range, IndexRange(counts, size));
+  const uint64_t count = encoded.size() / kEntrySize;
+  Bytes index(count * (kEntrySize + 1));
+  std::copy(encoded.begin(), encoded.end(), index.span().begin());
+  AddVerdicts(index.span(), range, size);
   return index;
 }
 

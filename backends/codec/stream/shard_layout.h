@@ -48,6 +48,17 @@ class ShardLayout {
   model::Result<Bytes> DecodeIndex(ConstByteSpan encoded, const std::vector<uint64_t>& counts,
                                    uint64_t size) const;
 
+  // Whether entries of the index can be read without the others, once all of them were decoded
+  // and no chunk was found to overlap another (HasOverlaps).
+  bool has_plain_index() const { return has_plain_index_; }
+  static bool HasOverlaps(ConstByteSpan index);
+  // The bytes of `count` entries from `first` on, in a shard of `size` bytes. An entry has 16.
+  model::Result<ByteRange> EntriesRange(const std::vector<uint64_t>& counts, uint64_t size,
+                                        uint64_t first, uint64_t count) const;
+  // Such entries, as DecodeIndex() returns all of them.
+  model::Result<Bytes> DecodeEntries(ConstByteSpan encoded, const std::vector<uint64_t>& counts,
+                                     uint64_t size) const;
+
   // The position of inner chunk `slot` (its index in C order) in the shard; nullopt
   // if the chunk is empty. `index` is the result of DecodeIndex. Fails with kCorrupt
   // for an entry that failed the check; other entries remain readable.
@@ -56,6 +67,7 @@ class ShardLayout {
  private:
   std::vector<uint64_t> inner_shape_;
   bool index_at_start_ = false;
+  bool has_plain_index_ = false;
   CodecChain index_codecs_;
 };
 

@@ -140,7 +140,7 @@ Result<void> DescribeVariable(const FitsHeader& header, int64_t number, char let
 Result<std::optional<FitsColumn>> BinaryColumn(const FitsHeader& header, int64_t number) {
   FitsColumn column;
   column.name = header.Text(fmt::format("TTYPE{}", number));
-  column.form = header.Text(fmt::format("TFORM{}", number));
+  column.form = Trim(header.Text(fmt::format("TFORM{}", number)));
   const std::string& form = column.form;
   const size_t digits = std::min(form.find_first_not_of("0123456789"), form.size());
   const auto repeat = digits == 0 ? 1 : ParseCount(std::string_view(form).substr(0, digits));
@@ -159,8 +159,12 @@ Result<std::optional<FitsColumn>> BinaryColumn(const FitsHeader& header, int64_t
   if (letter == 'A' || letter == 'X') {
     column.count = letter == 'A' ? *repeat : (*repeat + 7) / 8;
     column.width = column.count;
-    column.stored = letter == 'A' ? Datatype::FixedString(*repeat, model::Charset::kAscii)
-                                  : Datatype::Opaque(column.count);
+    auto shape = ShapeOf(header.Text(fmt::format("TDIM{}", number)), *repeat);
+    const Datatype text = Datatype::FixedString(shape.back(), model::Charset::kAscii);
+    shape.pop_back();  // TDIM begins with the length of a text
+    column.stored = letter == 'X'   ? Datatype::Opaque(column.count)
+                    : shape.empty() ? text
+                                    : Datatype::Array(text, shape);
     column.type = column.stored;
     return column;
   }

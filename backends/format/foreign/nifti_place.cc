@@ -70,6 +70,62 @@ Placement PlacementOf(const NiftiPlace& place) {
   return made;
 }
 
+namespace {
+
+// Sets quatern_b, _c and _d to the turn of a placement, and pixdim to its sizes.
+void SetQuaternion(const Placement& placement, NiftiPlace& place) {
+  constexpr double kRounding = 1e-5;
+  std::array<std::array<double, 3>, 3> r{};  // unit vectors, each a column
+  const auto product = [&r](size_t j, size_t k) {
+    return r[0][j] * r[0][k] + r[1][j] * r[1][k] + r[2][j] * r[2][k];
+  };
+  NiftiPlace made = place;
+  for (size_t j = 0; j < 3; ++j) {
+    const auto& column = placement.columns[j];
+    made.pixdim[j + 1] = std::hypot(column[0], column[1], column[2]);
+    for (size_t i = 0; i < 3; ++i) r[i][j] = column[i] / made.pixdim[j + 1];
+    for (size_t k = 0; k <= j; ++k) {
+      if (!(std::abs(product(j, k) - (j == k ? 1 : 0)) < kRounding)) return;
+    }
+  }
+  const double determinant = r[0][0] * (r[1][1] * r[2][2] - r[1][2] * r[2][1]) -
+                             r[0][1] * (r[1][0] * r[2][2] - r[1][2] * r[2][0]) +
+                             r[0][2] * (r[1][0] * r[2][1] - r[1][1] * r[2][0]);
+  made.pixdim[0] = determinant < 0 ? -1 : 1;
+  for (auto& row : r) row[2] *= made.pixdim[0];
+  // Four times the products of the parts of the quaternion with each other.
+  const double x = r[0][0], y = r[1][1], z = r[2][2];
+  const double ab = r[2][1] - r[1][2], ac = r[0][2] - r[2][0], ad = r[1][0] - r[0][1];
+  const double bc = r[1][0] + r[0][1], bd = r[0][2] + r[2][0], cd = r[2][1] + r[1][2];
+  const std::array<std::array<double, 4>, 4> products = {{{1 + x + y + z, ab, ac, ad},
+                                                          {ab, 1 + x - y - z, bc, bd},
+                                                          {ac, bc, 1 - x + y - z, cd},
+                                                          {ad, bd, cd, 1 - x - y + z}}};
+  size_t largest = 0;
+  for (const size_t i : {1, 2, 3}) {
+    if (products[i][i] > products[largest][largest]) largest = i;
+  }
+  const auto& row = products[largest];
+  const double part = std::copysign(2 * std::sqrt(row[largest]), row[0]);
+  made.quaternion = {row[1] / part, row[2] / part, row[3] / part};
+  made.origin = placement.origin;
+  made.qform = place.sform;
+  place = made;
+}
+
+}  // namespace
+
+void AddOtherForm(NiftiPlace& place) {
+  const Placement placement = PlacementOf(place);
+  if (place.qform <= 0 && place.sform > 0) SetQuaternion(placement, place);
+  if (place.sform > 0 || place.qform <= 0) return;
+  for (size_t i = 0; i < 3; ++i) {
+    for (size_t j = 0; j < 3; ++j) place.rows[i][j] = placement.columns[j][i];
+    place.rows[i][3] = placement.origin[i];
+  }
+  place.sform = place.qform;
+}
+
 std::optional<NiftiPlace> ReadNiftiPlace(std::string_view header) {
   constexpr size_t kFirst = 348;
   constexpr size_t kSecond = 540;

@@ -36,6 +36,10 @@ struct NiftiPlace {
 // Uses sform, else qform, else the sizes of voxels alone.
 Placement PlacementOf(const NiftiPlace& place);
 
+// Adds the form that a place lacks: readers go by either of them. A space that is unknown stays
+// so, and a quaternion has no words for axes that are not at right angles.
+void AddOtherForm(NiftiPlace& place);
+
 // Reads the place from the bytes of a header; nullopt if it is no header of NIfTI.
 std::optional<NiftiPlace> ReadNiftiPlace(std::string_view header);
 

@@ -92,14 +92,15 @@ std::vector<std::byte> NanElement() {
 Result<std::shared_ptr<const ArraySource>> MakeFieldSource(
     std::shared_ptr<const Store> store, const PlannedArray& array, uint64_t max_chunk_size,
     const std::function<void()>& on_lie) {
+  const ArrayKind& kind = *array.kind;
   ArraySpec spec;
-  spec.dtype = array.is_wide ? model::Datatype::Float64() : model::Datatype::Float32();
-  spec.fill = array.is_wide ? NanElement<double>() : NanElement<float>();
-  std::vector<uint64_t> chunk(array.dims.size(), 1);
-  for (size_t d = 0; d < array.dims.size(); ++d) {
-    spec.shape.push_back(array.dims[d].size);
-    if (d + array.grid_dims >= array.dims.size()) {
-      chunk[d] = std::max<uint64_t>(array.dims[d].size, 1);
+  spec.dtype = kind.is_wide ? model::Datatype::Float64() : model::Datatype::Float32();
+  spec.fill = kind.is_wide ? NanElement<double>() : NanElement<float>();
+  std::vector<uint64_t> chunk(kind.dims.size(), 1);
+  for (size_t d = 0; d < kind.dims.size(); ++d) {
+    spec.shape.push_back(kind.dims[d].size);
+    if (d + kind.grid_dims >= kind.dims.size()) {
+      chunk[d] = std::max<uint64_t>(kind.dims[d].size, 1);
     }
   }
   const auto all = CheckedProduct(spec.shape, spec.dtype.size());

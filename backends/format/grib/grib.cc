@@ -95,8 +95,7 @@ class GribHierarchy final : public Hierarchy {
     const Steps* steps = FindLevel(level);
     return steps != nullptr ? Find(*steps, step) : nullptr;
   }
-  const std::variant<grib::PlannedCoordinate, grib::PlannedArray>* FindArray(
-      const Parts& parts) const {
+  const grib::PlannedGroup::Planned* FindArray(const Parts& parts) const {
     const auto* group = FindGroup(parts[0], parts[1]);
     return group != nullptr ? Find(group->arrays, parts[2]) : nullptr;
   }
@@ -125,7 +124,7 @@ class GribHierarchy final : public Hierarchy {
     if (found == nullptr) return nullptr;
     const auto& group = *FindGroup(parts[0], parts[1]);
     const std::string_view group_path = model::ParentPath(path);
-    if (const auto* coordinate = std::get_if<grib::PlannedCoordinate>(found)) {
+    if (const auto* coordinate = group.FindCoordinate(parts[2])) {
       return grib::MakeCoordinateNode(group, group_path, parts[2], *coordinate);
     }
     return grib::MakeArrayNode(plan_, group, group_path, parts[2],

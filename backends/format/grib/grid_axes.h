@@ -19,6 +19,7 @@ namespace ndlfs::backends::grib {
 struct GridDimension {
   std::string name;
   uint64_t size = 0;
+  bool operator==(const GridDimension&) const = default;
 };
 
 struct GridCoordinate {

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Prints parameter_table.cc: what the parameters of GRIB messages are called.
+"""Writes parameters.inc and the codes that mean them: what the parameters of GRIB messages are called.
 
-    ./make_parameters.py > parameter_table.cc
+    ./make_parameters.py
 
 The facts are those of the WMO tables, of NCEP's local tables, and of ECMWF's tables of edition 1,
 with the names that ecCodes has for them. Needs Debian's libeccodes-data.
 """
 
+import pathlib
 import re
 
 FOLDER = "/usr/share/eccodes/definitions/"
@@ -131,16 +132,20 @@ def edition1(folder, tables, centre):
             yield centre, int(given["table2Version"]), int(given["indicatorOfParameter"]), number
 
 
-def print_rows(rows):
-    """Several in a line."""
-    texts = [f"{{{','.join(map(str, row))}}}," for row in rows]
+def write(name, lines):
+    with open(pathlib.Path(__file__).parent / name, "w", encoding="utf-8") as file:
+        file.writelines(line + "\n" for line in lines)
+
+
+def joined(rows):
+    """Lines with several rows each."""
     line = ""
-    for item in texts:
+    for item in (f"{{{','.join(map(str, row))}}}," for row in rows):
         if len(line) + len(item) > 96:
-            print(line)
+            yield line
             line = ""
         line += item
-    print(line)
+    yield line
 
 
 def main():
@@ -153,24 +158,10 @@ def main():
     second = sorted(general | ncep | ecmwf | others)
     first = sorted(set(edition1("grib1", WMO_TABLES, 0)) | set(
         edition1("grib1/localConcepts/ecmf", ECMWF_TABLES, 98)))
-    print("// SPDX-License-Identifier: MIT\n//")
-    print("// Written by make_parameters.py.")
-    print('#include "backends/format/grib/parameter_table.h"\n')
-    print("namespace ndlfs::backends::grib {\n\n// clang-format off\n")
-    print("const std::span<const ParameterFacts> kParameterFacts = [] {")
-    print("static constexpr ParameterFacts kFacts[] = {")
-    for number, facts in sorted(PARAMETERS.items()):
-        print(f"{{{number}, {', '.join(text(fact) for fact in facts)}}},")
-    print("};\nreturn std::span(kFacts);\n}();\n")
-    print("const std::span<const Edition2Code> kEdition2Codes = [] {")
-    print("static constexpr Edition2Code kCodes[] = {")
-    print_rows(second)
-    print("};\nreturn std::span(kCodes);\n}();\n")
-    print("const std::span<const Edition1Code> kEdition1Codes = [] {")
-    print("static constexpr Edition1Code kCodes[] = {")
-    print_rows(first)
-    print("};\nreturn std::span(kCodes);\n}();\n")
-    print("// clang-format on\n\n}  // namespace ndlfs::backends::grib")
+    write("parameters.inc", (f"{{{number}, {', '.join(text(fact) for fact in facts)}}},"
+                             for number, facts in sorted(PARAMETERS.items())))
+    write("edition2_codes.inc", joined(second))
+    write("edition1_codes.inc", joined(first))
 
 
 main()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,8 +34,8 @@ struct IndexedGrid {
 };
 
 struct MessageIndex {
-  std::vector<IndexedField> fields;  // in the order of the file
-  std::vector<IndexedGrid> grids;    // those with other octets
+  std::deque<IndexedField> fields;  // in the order of the file
+  std::vector<IndexedGrid> grids;   // those with other octets
   // What could not be read, each with its place in the file.
   std::vector<std::string> problems;
   // The edition and the centre of the first message, and whether all messages have the same.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/format/grib/field_source.h"
+#include "backends/format/grib/split_fields.h"
 #include "model/attributes.h"
 #include "model/path_name.h"
 
@@ -39,9 +40,7 @@ void SetShape(const PlannedGroup& group, std::string_view group_path,
               const std::vector<GridDimension>& dims, model::Ndarray& array) {
   for (const GridDimension& dim : dims) {
     model::Dimension made{dim.size, {}};
-    const auto found = group.arrays.find(dim.name);
-    const auto* coordinate =
-        found == group.arrays.end() ? nullptr : std::get_if<PlannedCoordinate>(&found->second);
+    const auto* coordinate = group.FindCoordinate(dim.name);
     const bool is_along = coordinate != nullptr && coordinate->dims.size() == 1 &&
                           coordinate->dims[0].name == dim.name && array.name != dim.name;
     if (is_along) made.dimcoord = model::JoinPath(group_path, dim.name);
@@ -62,7 +61,7 @@ void AddNumbers(const ParameterKey& key, Attributes& attributes) {
   attributes.Integer("GRIB_parameterNumber", key.number);
 }
 
-std::vector<model::Attribute> AttributesOf(const GridAxes& grid, const PlannedArray& array) {
+std::vector<model::Attribute> AttributesOf(const GridAxes& grid, const ArrayKind& array) {
   constexpr double kMissing = 3.4028234663852886e38;
   const Parameter& parameter = array.parameter;
   const Product& product = array.product;
@@ -100,15 +99,19 @@ std::shared_ptr<Node> MakeArrayNode(const Plan& plan, const PlannedGroup& group,
                                     const PlannedArray& planned,
                                     const std::shared_ptr<const Store>& store,
                                     const OpenOptions& options) {
-  const auto type = planned.is_wide ? model::Datatype::Float64() : model::Datatype::Float32();
+  const ArrayKind& kind = *planned.kind;
+  const auto type = kind.is_wide ? model::Datatype::Float64() : model::Datatype::Float32();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   auto node = std::make_shared<Node>();
-  node->notes = planned.notes;
+  if (planned.turn != 0) {
+    node->notes.push_back(NoteOfTurn(planned.fields.size(), planned.turn));
+  }
+  node->notes.insert(node->notes.end(), kind.notes.begin(), kind.notes.end());
   model::Ndarray array;
   array.name = name;
   array.type = type;
-  SetShape(group, group_path, planned.dims, array);
-  array.attributes = AttributesOf(plan.grids[planned.grid], planned);
+  SetShape(group, group_path, kind.dims, array);
+  array.attributes = AttributesOf(plan.grids[kind.grid], kind);
   array.attributes.push_back({"_FillValue", type, {}, kNan, {}});
   array.storage.fillvalue = kNan;
   array.storage.endian = model::ByteOrder::kBig;
@@ -119,7 +122,7 @@ std::shared_ptr<Node> MakeArrayNode(const Plan& plan, const PlannedGroup& group,
     array.storage.chunk = (*source)->spec().grid.max_chunk_shape();
     node->source = *std::move(source);
   }
-  if (!planned.is_known) {
+  if (!kind.is_known) {
     node->source = nullptr;
     node->error = model::Unsupported("the packing of its messages is not supported").value();
   }

@@ -19,6 +19,7 @@ struct ParameterKey {
   uint8_t process = 255;  // code table 4.10; 255: none
   // What libeccodes is asked for the name; null if it is not. See local_names.h.
   std::shared_ptr<const std::string> question = {};
+  bool operator==(const ParameterKey&) const = default;
 };
 
 struct Parameter {
@@ -29,6 +30,7 @@ struct Parameter {
   std::string units;
   std::string cf_name;
   std::string note = {};  // for users: why it has no better name
+  bool operator==(const Parameter&) const = default;
 };
 
 // Whether the tables have it.

@@ -180,25 +180,33 @@ class GroupPlanner {
 
   // An array without a name.
   PlannedArray Make(const FieldSet& set, Parameter parameter) {
-    PlannedArray array;
+    PlannedArray planned{.kind = nullptr, .fields = {}, .turn = set.turn};
+    ArrayKind array;
     array.parameter = std::move(parameter);
     array.product = set.fields.front()->product;
+    array.product.rest_hash = 0;
     array.grid = set.fields.front()->grid;
     for (const std::string& note : {set.note, grids_[array.grid].note, array.parameter.note}) {
       if (!note.empty()) array.notes.push_back(note);
     }
     array.is_known = false;
     const FieldAxes axes(set.fields);
+    planned.fields.reserve(set.fields.size());
     for (const IndexedField* field : set.fields) {
       array.is_wide = array.is_wide || field->is_wide;
       array.is_known = array.is_known || field->is_known;
-      array.fields.push_back({axes.CellOf(field->product), field->offset, field->size,
-                              field->field, field->expected});
+      planned.fields.push_back({axes.CellOf(field->product), field->offset, field->size,
+                                field->field, field->expected});
     }
-    std::ranges::sort(array.fields, {}, &PlannedField::cell);
+    std::ranges::sort(planned.fields, {}, &PlannedField::cell);
     AddFieldAxes(axes, array);
     AddGrid(array);
-    return array;
+    // Sets of the same fields come one after another.
+    if (last_kind_ == nullptr || *last_kind_ != array) {
+      last_kind_ = std::make_shared<const ArrayKind>(std::move(array));
+    }
+    planned.kind = last_kind_;
+    return planned;
   }
 
   void Place(std::string name, PlannedArray array) {
@@ -222,12 +230,17 @@ class GroupPlanner {
     return group_.arrays.contains(name) || dimensions_.contains(name);
   }
 
-  static void Mention(const std::string& name, PlannedArray& array) {
+  void AddCoordinate(const std::string& name, PlannedCoordinate coordinate) {
+    group_.arrays.emplace(name,
+                          std::make_unique<const PlannedCoordinate>(std::move(coordinate)));
+  }
+
+  static void Mention(const std::string& name, ArrayKind& array) {
     if (!array.coordinates.empty()) array.coordinates += ' ';
     array.coordinates += name;
   }
 
-  void AddFieldAxes(const FieldAxes& axes, PlannedArray& array) {
+  void AddFieldAxes(const FieldAxes& axes, ArrayKind& array) {
     if (axes.has_members()) AddAxis(axes.Members(), array);
     const FieldAxis references = axes.References(), steps = axes.Steps();
     const std::string time = AddAxis(references, array);
@@ -237,7 +250,7 @@ class GroupPlanner {
   }
 
   // Returns the name of the coordinates.
-  std::string AddAxis(FieldAxis axis, PlannedArray& array) {
+  std::string AddAxis(FieldAxis axis, ArrayKind& array) {
     const auto [entry, is_new] = names_.try_emplace(axis.Key());
     if (is_new) entry->second = FreeName(axis.name);
     const std::string& name = entry->second;
@@ -259,16 +272,16 @@ class GroupPlanner {
       bounds.values =
           ElementAt([values = std::move(axis.bounds)](uint64_t i) { return values[i]; });
       const std::string bounds_name = FreeName(name + "_bnds");
-      group_.arrays.emplace(bounds_name, std::move(bounds));
+      AddCoordinate(bounds_name, std::move(bounds));
       coordinate.attributes.push_back(TextAttributeOf("bounds", bounds_name));
     }
     coordinate.values =
         ElementAt([values = std::move(axis.values)](uint64_t i) { return values[i]; });
-    group_.arrays.emplace(name, std::move(coordinate));
+    AddCoordinate(name, std::move(coordinate));
   }
 
   void AddValidTime(const FieldAxis& references, const std::string& time,
-                    const FieldAxis& steps, const std::string& step, PlannedArray& array) {
+                    const FieldAxis& steps, const std::string& step, ArrayKind& array) {
     const auto [entry, is_new] = names_.try_emplace("valid_time " + time + "/" + step);
     if (is_new) {
       entry->second = FreeName("valid_time");
@@ -282,7 +295,7 @@ class GroupPlanner {
           ElementAt([times = references.values, hours = steps.values](uint64_t i) {
             return times[i / hours.size()] + hours[i % hours.size()] * 3600;
           });
-      group_.arrays.emplace(entry->second, std::move(coordinate));
+      AddCoordinate(entry->second, std::move(coordinate));
     }
     Mention(entry->second, array);
   }
@@ -299,7 +312,7 @@ class GroupPlanner {
     return suffix;
   }
 
-  void AddGrid(PlannedArray& array) {
+  void AddGrid(ArrayKind& array) {
     const GridAxes& grid = grids_[array.grid];
     const auto [entry, is_new] = suffixes_.try_emplace(array.grid);
     if (is_new) {
@@ -311,9 +324,12 @@ class GroupPlanner {
       array.dims.push_back({dim.name + suffix, dim.size});
     }
     array.grid_dims = grid.dims.size();
+    // Latitudes and longitudes come first: CDO takes the first five names.
+    const std::string others = std::exchange(array.coordinates, {});
     for (const GridCoordinate& coordinate : grid.coordinates) {
       Mention(coordinate.name + suffix, array);
     }
+    if (!others.empty()) Mention(others, array);
     if (!grid.mapping.empty()) array.mapping = "projection" + suffix;
   }
 
@@ -329,13 +345,13 @@ class GroupPlanner {
       if (planned.dims.size() == 2 && !grid.mapping.empty()) {
         planned.attributes.push_back(TextAttributeOf("grid_mapping", "projection" + suffix));
       }
-      group_.arrays.emplace(coordinate.name + suffix, std::move(planned));
+      AddCoordinate(coordinate.name + suffix, std::move(planned));
     }
     if (grid.mapping.empty()) return;
     PlannedCoordinate mapping;
     mapping.values = ElementAt([](uint64_t) { return 0.0; });
     mapping.attributes = grid.mapping;
-    group_.arrays.emplace("projection" + suffix, std::move(mapping));
+    AddCoordinate("projection" + suffix, std::move(mapping));
   }
 
   PlannedGroup& group_;
@@ -344,6 +360,7 @@ class GroupPlanner {
   std::map<uint32_t, std::string> suffixes_;  // of grids
   std::set<std::string, std::less<>> dimensions_;
   std::map<std::string, int> numbers_;  // the last suffixes of names that were not free
+  std::shared_ptr<const ArrayKind> last_kind_;
 };
 
 auto CodeOf(const ParameterKey& key) {
@@ -494,7 +511,7 @@ Plan MakePlan(MessageIndex index) {
     auto& below = plan.levels[std::string(group.first)];
     PlanGroup(arrays, plan.grids, below[std::string(group.second)]);
   }
-  constexpr uint64_t kOfField = sizeof(PlannedField), kOfArray = 2048;
+  constexpr uint64_t kOfField = sizeof(PlannedField), kOfArray = 256;
   plan.held_bytes = index.fields.size() * kOfField;
   for (const IndexedField& field : index.fields) {
     if (field.expected) plan.held_bytes += sizeof(FieldHeader);

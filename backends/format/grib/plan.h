@@ -41,22 +41,41 @@ struct PlannedField {
   std::shared_ptr<const FieldHeader> expected;  // see IndexedField
 };
 
-struct PlannedArray {
+// What is the same for many arrays, where a file has a field again and again.
+struct ArrayKind {
   std::vector<GridDimension> dims;
-  size_t grid_dims = 0;              // how many of them, at the end, are those of the grid
-  std::vector<PlannedField> fields;  // by their cells
-  bool is_wide = false;              // float64
-  bool is_known = true;              // at least one packing can be decoded
-  uint32_t grid = 0;                 // of Plan::grids
+  size_t grid_dims = 0;  // how many of them, at the end, are those of the grid
+  bool is_wide = false;  // float64
+  bool is_known = true;  // at least one packing can be decoded
+  uint32_t grid = 0;     // of Plan::grids
   Parameter parameter;
-  Product product;          // of its first field
+  Product product;          // of the first field
   std::string coordinates;  // names, for the attribute of CF
   std::string mapping;      // the grid mapping variable; may be empty
   std::vector<std::string> notes;
+  bool operator==(const ArrayKind&) const = default;
+};
+
+struct PlannedArray {
+  std::shared_ptr<const ArrayKind> kind;
+  std::vector<PlannedField> fields;  // by their cells
+  uint32_t turn = 0;                 // see FieldSet
 };
 
 struct PlannedGroup {
-  std::map<std::string, std::variant<PlannedCoordinate, PlannedArray>, std::less<>> arrays;
+  // Coordinates are few, and larger.
+  using Planned = std::variant<std::unique_ptr<const PlannedCoordinate>, PlannedArray>;
+  std::map<std::string, Planned, std::less<>> arrays;
+
+  // Null if `name` is none.
+  const PlannedCoordinate* FindCoordinate(std::string_view name) const {
+    const auto found = arrays.find(name);
+    const auto* planned =
+        found == arrays.end()
+            ? nullptr
+            : std::get_if<std::unique_ptr<const PlannedCoordinate>>(&found->second);
+    return planned == nullptr ? nullptr : planned->get();
+  }
 };
 
 struct Plan {

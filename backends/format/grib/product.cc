@@ -155,28 +155,7 @@ struct Layout {
 };
 
 constexpr Layout kLayouts[] = {
-    {.number = 0, .generating = 12},
-    {.number = 1, .generating = 12, .member = 35},
-    {.number = 2, .generating = 12, .derived = 35},
-    {.number = 3, .generating = 12, .derived = 35},
-    {.number = 4, .generating = 12, .derived = 35},
-    {.number = 5, .generating = 12, .probability = 35},
-    {.number = 6, .generating = 12, .percentile = 35},
-    {.number = 7, .generating = 12},
-    {.number = 8, .generating = 12, .statistics = 35},
-    {.number = 9, .generating = 12, .probability = 35, .statistics = 48},
-    {.number = 10, .generating = 12, .percentile = 35, .statistics = 36},
-    {.number = 11, .generating = 12, .member = 35, .statistics = 38},
-    {.number = 12, .generating = 12, .derived = 35, .statistics = 37},
-    {.number = 15, .generating = 12, .spatial = 35},
-    {.number = 40, .generating = 14, .constituent = 12},
-    {.number = 41, .generating = 14, .member = 37, .constituent = 12},
-    {.number = 42, .generating = 14, .constituent = 12, .statistics = 37},
-    {.number = 43, .generating = 14, .member = 37, .constituent = 12, .statistics = 40},
-    {.number = 46, .generating = 25, .aerosol = 12, .statistics = 48},
-    {.number = 48, .generating = 36, .aerosol = 12, .wavelength = 25},
-    {.number = 60, .generating = 12, .member = 35},
-    {.number = 61, .generating = 12, .member = 35, .statistics = 45},
+#include "backends/format/grib/product_layouts.inc"
 };
 
 // Null for templates that are not known.

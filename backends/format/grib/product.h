@@ -42,6 +42,7 @@ struct Product {
 
   // A hash of all other octets: processes, kinds of forecasts, local sections.
   uint64_t rest_hash = 0;
+  bool operator==(const Product&) const = default;
 };
 
 // The octets in section 4 of edition 2 that tell the time and the member of a field. Each comes

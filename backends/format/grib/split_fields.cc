@@ -63,19 +63,13 @@ void SplitByOrder(const Fields& fields, const std::string& suffix,
     turns[turn].push_back(field);
   }
   for (size_t i = 0; i < turns.size(); ++i) {
-    const std::string note =
-        i == 0 ? std::string()
-               : fmt::format(
-                     "the file has {} of these fields more than once: those that come "
-                     "as number {} are here",
-                     turns[i].size(), i + 1);
-    sets.push_back({suffix, std::move(turns[i]), note});
+    sets.push_back({suffix, std::move(turns[i]), static_cast<uint32_t>(i)});
   }
 }
 
 void SplitByRest(const Fields& fields, const std::string& suffix, std::vector<FieldSet>& sets) {
   if (!HasDuplicates(fields)) {
-    sets.push_back({suffix, fields, {}});
+    sets.push_back({suffix, fields});
     return;
   }
   const auto groups =
@@ -95,9 +89,15 @@ void SplitByRest(const Fields& fields, const std::string& suffix, std::vector<Fi
 
 }  // namespace
 
+std::string NoteOfTurn(size_t fields, uint32_t turn) {
+  return fmt::format(
+      "the file has {} of these fields more than once: those that come as number {} are here",
+      fields, turn + 1);
+}
+
 std::vector<FieldSet> SplitFields(const Fields& fields) {
   std::vector<FieldSet> sets;
-  if (!HasDuplicates(fields)) return {{"", fields, {}}};
+  if (!HasDuplicates(fields)) return {{"", fields}};
   const auto groups = GroupBy(fields, NameInterval);
   for (const Fields& group : groups) {
     SplitByRest(group, groups.size() > 1 ? NameInterval(*group.front()) : "", sets);

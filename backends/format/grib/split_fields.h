@@ -14,8 +14,13 @@ namespace ndlfs::backends::grib {
 struct FieldSet {
   std::string suffix;  // of the name of the array; empty for the first of those without one
   std::vector<const IndexedField*> fields;
-  std::string note;  // why there is more than one set; may be empty
+  // The fields come again and again, and these are those that come as number `turn` + 1.
+  uint32_t turn = 0;
+  std::string note = {};  // why else there is more than one set; may be empty
 };
+
+// What is said of such fields.
+std::string NoteOfTurn(size_t fields, uint32_t turn);
 
 // Divides fields of one parameter so that no two in a set have the same member, times and
 // level. Divides them by their intervals (the rain of one hour, and that since the beginning),

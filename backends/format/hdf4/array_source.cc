@@ -8,46 +8,16 @@
 #include "backends/base/checked.h"
 #include "backends/codec/registry.h"
 #include "backends/format/block_shape.h"
-#include "backends/format/hdf4/helper.h"
 #include "backends/format/hdf4/number_type.h"
 #include "backends/format/stored_chunks.h"
 
 namespace ndlfs::backends::hdf4 {
+namespace {
 
 using model::Result;
 
-Result<Bytes> LibraryReader::Read(const BlockRequest& block,
-                                  const std::vector<Piece>& pieces) const {
-  const model::MutexLock lock(mutex_);
-  auto added = skeleton_.Add(*store_, pieces);
-  auto elements = added ? asker_.Ask(skeleton_, block)
-                        : Result<Bytes>(model::Propagate(std::move(added).error()));
-  skeleton_.Remove(pieces);
-  return elements;
-}
-
-namespace {
-
-constexpr uint64_t kDecodedByLibrary = uint64_t{256} << 20;
-
-Result<void> CheckPieces(const std::vector<Piece>& pieces, uint64_t file_bytes) {
-  for (const Piece& piece : pieces) {
-    if (piece.offset > file_bytes || piece.bytes > file_bytes - piece.offset) {
-      return model::Corrupt("{} bytes at {} end beyond the file, which has {}", piece.bytes,
-                            piece.offset, file_bytes);
-    }
-  }
-  return {};
-}
-
-// All pieces are in memory while the library decodes a chunk. No coding makes one much longer
-// than it is.
-Result<void> CheckEncoded(const std::vector<Piece>& pieces, uint64_t decoded_bytes) {
-  constexpr uint64_t kTimes = 2, kMore = uint64_t{1} << 20;
-  uint64_t bytes = 0;
-  for (const Piece& piece : pieces) bytes += piece.bytes;
-  if (bytes / kTimes <= decoded_bytes || bytes - kTimes * decoded_bytes <= kMore) return {};
-  return model::Corrupt("{} encoded bytes for a chunk of {}", bytes, decoded_bytes);
+bool IsPlain(const ArrayInfo& array) {
+  return array.chunk.empty() && array.coding.kind == Coding::kNone && array.order.empty();
 }
 
 class FileSource : public ArraySource {
@@ -58,12 +28,26 @@ class FileSource : public ArraySource {
 
  protected:
   Result<ChunkLocation> At(const std::vector<Piece>& pieces) const {
-    NDLFS_RETURN_IF_ERROR(CheckPieces(pieces, file_.info.size));
     ChunkLocation location;
-    location.store = file_.store;
-    location.if_match = file_.info.generation;
+    location.store = array_.external ? array_.external : file_.store;
+    if (array_.external) {
+      location.must_exist = true;
+    } else {
+      NDLFS_RETURN_IF_ERROR(CheckPieces(pieces));
+      location.if_match = file_.info.generation;
+    }
     for (const Piece& piece : pieces) location.pieces.push_back({piece.offset, piece.bytes});
     return location;
+  }
+
+  Result<void> CheckPieces(const std::vector<Piece>& pieces) const {
+    for (const Piece& piece : pieces) {
+      if (piece.offset > file_.info.size || piece.bytes > file_.info.size - piece.offset) {
+        return model::Corrupt("{} bytes at {} end beyond the file, which has {}", piece.bytes,
+                              piece.offset, file_.info.size);
+      }
+    }
+    return {};
   }
 
   const OpenedFile file_;
@@ -78,24 +62,23 @@ class PlainSource final : public FileSource {
   using FileSource::FileSource;
 
   Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
-    if (array_.chunks.empty()) return ChunkLocation::Absent();
+    if (array_.pieces.empty()) return ChunkLocation::Absent();
     const uint64_t item = spec_.dtype.size();
     const uint64_t first =
         FirstElement(spec_.shape, spec_.grid.max_chunk_shape(), index) * item;
     const auto shape = spec_.grid.ChunkShape(index);
-    return At(Part(first, CheckedProduct(shape, item).value_or(0)));
+    return At(Part(array_.skipped_bytes + first, CheckedProduct(shape, item).value_or(0)));
   }
 
   std::optional<ContiguousRange> contiguous() const override {
-    if (array_.chunks.size() != 1 || array_.chunks[0].pieces.size() != 1) return std::nullopt;
-    const Piece& piece = array_.chunks[0].pieces[0];
+    if (array_.pieces.size() != 1 || array_.external) return std::nullopt;
+    const Piece& piece = array_.pieces[0];
     const auto bytes = CheckedProduct(spec_.shape, spec_.dtype.size());
-    if (!bytes || piece.bytes < *bytes || !CheckPieces({piece}, file_.info.size)) {
-      return std::nullopt;
-    }
+    const auto end = bytes ? CheckedAdd(*bytes, array_.skipped_bytes) : std::nullopt;
+    if (!end || piece.bytes < *end || !CheckPieces({piece})) return std::nullopt;
     ContiguousRange range;
     range.store = file_.store;
-    range.offset = piece.offset;
+    range.offset = piece.offset + array_.skipped_bytes;
     range.stored = *TypeOf(array_.number_type);
     return range;
   }
@@ -104,7 +87,7 @@ class PlainSource final : public FileSource {
   // `bytes` of what the pieces have together. Too few of them are found when they are read.
   std::vector<Piece> Part(uint64_t first, uint64_t bytes) const {
     std::vector<Piece> part;
-    for (const Piece& piece : array_.chunks[0].pieces) {
+    for (const Piece& piece : array_.pieces) {
       if (bytes == 0) break;
       if (first >= piece.bytes) {
         first -= piece.bytes;
@@ -116,7 +99,7 @@ class PlainSource final : public FileSource {
       first = 0;
     }
     // Not "absent", which a location without pieces would be.
-    if (part.empty()) part.push_back({file_.info.size, 0});
+    if (part.empty()) part.push_back({0, 0});
     return part;
   }
 };
@@ -128,6 +111,9 @@ class ChunkedSource final : public FileSource, public StoredChunks {
 
   Result<ChunkLocation> Locate(std::span<const uint64_t> index,
                                IndexCache& indexes) const override {
+    if (array_.chunk.empty()) {
+      return array_.pieces.empty() ? ChunkLocation::Absent() : At(array_.pieces);
+    }
     uint64_t number = 0;
     for (size_t d = 0; d < index.size(); ++d) {
       number = number * spec_.grid.counts()[d] + index[d];
@@ -137,14 +123,18 @@ class ChunkedSource final : public FileSource, public StoredChunks {
     if (found == array_.chunks.end() || found->number != number) {
       return ChunkLocation::Absent();
     }
-    NDLFS_TRY(const auto pieces, PiecesOf(*found, indexes));
-    if (array_.coding == ArrayInfo::Coding::kByLibrary) {
-      return Generated(*found, pieces, index);
-    }
-    return At(pieces);
+    const auto load = [&]() -> Result<std::shared_ptr<const Located>> {
+      NDLFS_TRY(auto located, LocateChunk(found->element));
+      return std::make_shared<const Located>(std::move(located));
+    };
+    NDLFS_TRY(const auto located, indexes.GetOrLoad<Located>(id(), number, load));
+    return At(located->pieces);
   }
 
   Result<std::optional<std::vector<uint64_t>>> ListChunks(size_t most) const override {
+    if (array_.chunk.empty()) {
+      return std::vector<uint64_t>(array_.pieces.empty() ? 0 : 1, uint64_t{0});
+    }
     if (array_.chunks.size() > most) return std::nullopt;
     std::vector<uint64_t> numbers;
     for (const StoredChunk& chunk : array_.chunks) numbers.push_back(chunk.number);
@@ -152,47 +142,16 @@ class ChunkedSource final : public FileSource, public StoredChunks {
   }
 
  private:
-  Result<std::vector<Piece>> PiecesOf(const StoredChunk& chunk, IndexCache& indexes) const {
-    if (chunk.header.bytes == 0) return chunk.pieces;
-    NDLFS_RETURN_IF_ERROR(CheckPieces({chunk.header}, file_.info.size));
-    if (file_.compressed == nullptr) return model::Internal("no list of compressed bytes");
-    const auto load = [&]() -> Result<Bytes> {
-      ReadOptions options;
-      options.range = {chunk.header.offset, std::min(chunk.header.bytes, kChunkHeaderBytes)};
-      options.if_match = file_.info.generation;
-      NDLFS_TRY(auto header, file_.store->Get("", kChunkHeaderBytes, options));
-      if (!header) return model::HasChanged("the file");
-      return std::move(header->bytes);
-    };
-    NDLFS_TRY(const auto header, indexes.GetOrLoad(id(), chunk.number, load));
-    NDLFS_TRY(const Piece piece,
-              FindCompressed(header->span(), array_.coding, *file_.compressed));
-    return std::vector<Piece>{piece};
-  }
-
-  Result<ChunkLocation> Generated(const StoredChunk& chunk, std::vector<Piece> pieces,
-                                  std::span<const uint64_t> index) const {
-    NDLFS_RETURN_IF_ERROR(CheckPieces(pieces, file_.info.size));
-    const auto& whole = spec_.grid.max_chunk_shape();
-    NDLFS_RETURN_IF_ERROR(CheckEncoded(
-        pieces, CheckedProduct(whole, spec_.dtype.size()).value_or(UINT64_MAX / 4)));
-    // The library needs it, too.
-    if (chunk.header.bytes != 0) pieces.push_back(chunk.header);
-    BlockRequest block;
-    block.kind = array_.kind;
-    block.index = array_.index;
-    for (size_t d = 0; d < index.size(); ++d) {
-      block.start.push_back(spec_.grid.Begin(d, index[d]));
+  // The description of a compressed chunk says again in what way it is encoded.
+  Result<Located> LocateChunk(ElementId id) const {
+    NDLFS_TRY(auto located, file_.elements->Locate(id));
+    if (!located) return model::Corrupt("the file has no chunk {}", id.reference);
+    if (located->coding.kind != array_.coding.kind || located->chunking) {
+      return model::Unsupported("a chunk with coding {} in an array with coding {}",
+                                located->coding.kind, array_.coding.kind);
     }
-    block.count = spec_.grid.ChunkShape(index);
-    block.bytes = CheckedProduct(block.count, spec_.dtype.size()).value_or(UINT64_MAX);
-    ChunkLocation location;
-    location.generate = [library = file_.library, pieces = std::move(pieces),
-                         block = std::move(block)](uint64_t limit) -> Result<Bytes> {
-      if (block.bytes > limit) return model::Limit("a chunk of {} bytes", block.bytes);
-      return library->Read(block, pieces);
-    };
-    return location;
+    if (!located->file.empty()) return model::Unsupported("a chunk in another file");
+    return *std::move(located);
   }
 };
 
@@ -211,35 +170,35 @@ Result<void> CheckChunks(const ArrayInfo& array, const ChunkGrid& grid) {
 
 Result<std::vector<uint64_t>> ChunkShapeOf(const ArrayInfo& array, uint64_t item,
                                            uint64_t max_chunk_size) {
-  const bool is_plain = array.chunk.empty() && array.coding == ArrayInfo::Coding::kNone;
-  if (is_plain) return ContiguousBlockShape(array.shape, item, kBlockBytes);
+  if (IsPlain(array)) return ContiguousBlockShape(array.shape, item, kBlockBytes);
   std::vector<uint64_t> chunk = array.chunk;
   if (chunk.empty()) {
     for (const uint64_t extent : array.shape) chunk.push_back(std::max<uint64_t>(extent, 1));
   }
   const auto bytes = CheckedProduct(chunk, item);
-  const bool by_library = array.coding == ArrayInfo::Coding::kByLibrary;
   if (!bytes || *bytes > max_chunk_size) {
     return model::Limit("chunks of more than {} bytes (--max-chunk-size)", max_chunk_size);
-  }
-  if (by_library && *bytes > kDecodedByLibrary) {
-    return model::Limit("chunks of {} bytes; libhdf4 decodes up to {}", *bytes,
-                        kDecodedByLibrary);
   }
   return chunk;
 }
 
 Result<CodecChain> MakeCodecs(const ArrayInfo& array, const model::Datatype& stored,
                               const ArraySpec& spec) {
-  const auto& chunk = spec.grid.max_chunk_shape();
+  const ChunkForm form{spec.dtype, spec.grid.max_chunk_shape(), spec.fill};
+  std::vector<std::shared_ptr<const ArrayToArrayCodec>> orders;
+  if (!array.order.empty()) {
+    const Json configuration = {{"order", array.order}};
+    NDLFS_TRY(AnyCodec codec,
+              MakeCodec({CodecDialect::kZarr3, "transpose", &configuration, &form}));
+    orders.push_back(std::get<std::shared_ptr<const ArrayToArrayCodec>>(std::move(codec)));
+  }
   NDLFS_TRY(auto bytes, MakeStoredBytes(stored));
   std::vector<std::shared_ptr<const BytesToBytesCodec>> decoders;
-  if (array.coding == ArrayInfo::Coding::kDeflate) {
-    NDLFS_TRY(auto zlib, MakeBytesCodec("zlib"));
-    decoders.push_back(std::move(zlib));
+  if (array.coding.kind != Coding::kNone) {
+    NDLFS_TRY(auto decoder, MakeDecoder(array.coding));
+    decoders.push_back(std::move(decoder));
   }
-  return CodecChain::Make({spec.dtype, chunk, spec.fill}, {}, std::move(bytes),
-                          std::move(decoders));
+  return CodecChain::Make(form, std::move(orders), std::move(bytes), std::move(decoders));
 }
 
 }  // namespace
@@ -250,13 +209,6 @@ Result<std::shared_ptr<const ArraySource>> MakeArraySource(const OpenedFile& fil
   const auto stored = TypeOf(array.number_type);
   if (!stored) return model::Unsupported("numbers of type {}", array.number_type);
   if (!array.problem.empty()) return model::Unsupported("{}", model::OneLine(array.problem));
-  if (array.coding == ArrayInfo::Coding::kByLibrary && file.library == nullptr) {
-    return model::Internal("nobody to decode it");
-  }
-  const bool is_regular = array.chunk.empty() || array.chunk.size() == array.shape.size();
-  if (!is_regular || (array.chunk.empty() && array.chunks.size() > 1)) {
-    return model::Corrupt("chunks of {} dimensions", array.chunk.size());
-  }
   ArraySpec spec;
   spec.dtype = stored->WithOrder(model::ByteOrder::kLittle);
   spec.shape = array.shape;
@@ -267,13 +219,11 @@ Result<std::shared_ptr<const ArraySource>> MakeArraySource(const OpenedFile& fil
     const auto* begin = reinterpret_cast<const std::byte*>(array.fill.data());
     spec.fill.assign(begin, begin + array.fill.size());
   }
-  const bool is_plain = array.chunk.empty() && array.coding == ArrayInfo::Coding::kNone;
-  const bool by_library = array.coding == ArrayInfo::Coding::kByLibrary;
-  const auto edge = is_plain || by_library ? ChunkGrid::Edge::kCropped : ChunkGrid::Edge::kFull;
+  const auto edge = IsPlain(array) ? ChunkGrid::Edge::kCropped : ChunkGrid::Edge::kFull;
   NDLFS_TRY(spec.grid, ChunkGrid::Regular(spec.shape, std::move(chunk), edge));
   NDLFS_RETURN_IF_ERROR(CheckChunks(array, spec.grid));
   NDLFS_TRY(spec.codecs, MakeCodecs(array, *stored, spec));
-  if (is_plain) {
+  if (IsPlain(array)) {
     return std::make_shared<PlainSource>(file, std::move(array), std::move(spec));
   }
   return std::make_shared<ChunkedSource>(file, std::move(array), std::move(spec));

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// What an HDF4 file has in it, as plain values. libhdf4 tells them in a process of its own, so
-// nothing here can be trusted more than the file.
+// What an HDF4 file has in it, as plain values. Nothing here can be trusted more than the file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "backends/format/hdf4/coding.h"
+#include "backends/format/hdf4/elements.h"
+#include "backends/store/store.h"
+#include "model/error.h"
 
 namespace ndlfs::backends::hdf4 {
 
@@ -19,42 +23,34 @@ struct AttributeInfo {
   std::string values;  // little-endian
 };
 
-// Bytes of the file.
-struct Piece {
-  uint64_t offset = 0;
-  uint64_t bytes = 0;
-};
-
 struct StoredChunk {
   uint64_t number = 0;  // in C order of the grid
-  // What is stored of it, one piece after the other.
-  std::vector<Piece> pieces;
-  // Or where the file says in what way the chunk is encoded, and which element has the encoded
-  // bytes; see chunk_header.h. No bytes: there is no such place.
-  Piece header = {};
+  ElementId element = {};
 };
 
 struct ArrayInfo {
-  enum class Kind : uint8_t { kDataSet, kImage };
-  enum class Coding : uint8_t {
-    kNone,       // the pieces are the elements
-    kDeflate,    // the pieces are a zlib stream
-    kByLibrary,  // only libhdf4 reads them
-  };
-
-  Kind kind = Kind::kDataSet;
-  int32_t index = 0;  // of SDselect() or GRselect()
   std::string name;
+  uint16_t reference = 0;  // by which groups have it; 0: none
   int32_t number_type = 0;
   std::vector<uint64_t>
       shape;                  // of an image: rows, columns, and components if there are several
   bool is_unlimited = false;  // the first dimension
   bool is_coordinate = false;           // the scale of the dimension with its name
   std::vector<std::string> dimensions;  // a name for each, or none at all
-  std::vector<uint64_t> chunk;          // empty: one chunk has all elements
-  Coding coding = Coding::kNone;
-  std::string coding_name;  // "szip": for people
+
+  // Where its elements are: in pieces, which are one chunk; or in chunks. None of both: nothing
+  // was written. The pieces are in the file itself, unless another one has a name. It is opened
+  // by whoever knows the source.
+  std::string external_name;
+  std::shared_ptr<const Store> external;
+  std::vector<Piece> pieces;
+  uint64_t skipped_bytes = 0;   // of the pieces, before the first element
+  std::vector<uint64_t> chunk;  // empty: no chunks
   std::vector<StoredChunk> chunks;
+  Coding coding;
+  // If not empty: dimension d of what is stored is this dimension of the array.
+  std::vector<size_t> order;
+
   std::string fill;  // an element, little-endian; empty: zeros
   std::vector<AttributeInfo> attributes;
   std::string problem;  // why its elements cannot be read
@@ -62,7 +58,6 @@ struct ArrayInfo {
 
 struct GroupInfo {
   std::string name;
-  std::string class_name;
   std::vector<AttributeInfo> attributes;
   std::vector<uint64_t> groups;  // indexes of FileInfo::groups
   std::vector<uint64_t> arrays;  // indexes of FileInfo::arrays
@@ -75,20 +70,15 @@ struct FileInfo {
   std::vector<std::string> tables;  // names of Vdata, which are not shown
 };
 
-// Elements that the library is to read.
-struct BlockRequest {
-  ArrayInfo::Kind kind = ArrayInfo::Kind::kDataSet;
-  int32_t index = 0;
-  std::vector<uint64_t> start;
-  std::vector<uint64_t> count;
-  uint64_t bytes = 0;  // of all these elements
-};
+// What is in the file. Objects that make no sense are left out, or have a problem.
+model::Result<FileInfo> Describe(const Elements& elements);
 
-// What the process of libhdf4 is asked: about the whole file, or for some elements.
-struct Question {
-  std::optional<BlockRequest> block;
-  // Whether the headers of chunks are left for later: the skeleton does not have them.
-  bool leaves_headers = false;
-};
+// Parts of Describe().
+class Vset;
+model::Result<void> FindSets(const Vset& vset, FileInfo& file);
+model::Result<void> FindImages(const Vset& vset, FileInfo& file);
+
+// Finds what is stored of an array with this element.
+model::Result<void> FindElements(const Vset& vset, ElementId data, ArrayInfo& array);
 
 }  // namespace ndlfs::backends::hdf4

@@ -2,16 +2,16 @@
 #include "backends/format/hdf4/hdf4.h"
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "backends/format/hdf4/helper.h"
+#include "backends/format/hdf4/description.h"
+#include "backends/format/hdf4/elements.h"
 #include "backends/format/hdf4/node_builder.h"
-#include "backends/format/hdf4/skeleton.h"
 #include "backends/store/file_name.h"
 #include "backends/store/source.h"
 #include "model/path_name.h"
@@ -21,11 +21,15 @@ namespace {
 
 using model::Result;
 
+// By their paths in the source.
+using Files = std::map<std::string, std::shared_ptr<const Store>>;
+
 // Everything is known when the file is opened; another version of it is opened again.
 class Hdf4Hierarchy final : public Hierarchy {
  public:
-  Hdf4Hierarchy(std::shared_ptr<const Store> store, hdf4::Objects objects, uint64_t held)
-      : store_(std::move(store)), objects_(std::move(objects)), held_(held) {}
+  // `files`: itself, and others that have some of its elements.
+  Hdf4Hierarchy(Files files, hdf4::Objects objects, uint64_t held)
+      : files_(std::move(files)), objects_(std::move(objects)), held_(held) {}
 
   std::string_view format() const override { return "HDF4"; }
 
@@ -66,34 +70,49 @@ class Hdf4Hierarchy final : public Hierarchy {
   }
 
   Result<uint64_t> Version(std::string_view) const override {
-    NDLFS_TRY(const auto stamp, store_->Stat(""), store_->Describe(""));
-    return HashVersions(std::span(&stamp, 1));
+    std::vector<std::optional<ValueInfo>> stamps;
+    for (const auto& [path, store] : files_) {
+      NDLFS_TRY(stamps.emplace_back(), store->Stat(""), store->Describe(""));
+    }
+    return HashVersions(stamps);
   }
 
   uint64_t held_bytes() const override { return held_; }
 
  private:
-  const std::shared_ptr<const Store> store_;
+  const Files files_;
   const hdf4::Objects objects_;
   const uint64_t held_;
 };
 
 uint64_t HeldBytes(const hdf4::FileInfo& info) {
-  constexpr uint64_t kOfArray = 4096, kOfChunk = 100;
-  uint64_t held = 0;
+  constexpr uint64_t kOfArray = 4096;
+  uint64_t held = info.groups.size() * kOfArray;
   for (const auto& array : info.arrays) {
-    held += kOfArray;
-    for (const auto& chunk : array.chunks) {
-      held += kOfChunk + chunk.pieces.size() * sizeof(hdf4::Piece);
-    }
+    held += kOfArray + array.chunks.size() * sizeof(hdf4::StoredChunk) +
+            array.pieces.size() * sizeof(hdf4::Piece);
   }
-  return held + info.groups.size() * kOfArray;
+  return held;
 }
 
-bool NeedsLibrary(const hdf4::FileInfo& info) {
-  return std::ranges::any_of(info.arrays, [](const hdf4::ArrayInfo& array) {
-    return array.coding == hdf4::ArrayInfo::Coding::kByLibrary && array.problem.empty();
-  });
+// Opens the other file that has the elements of an array.
+void OpenExternal(const Source& source, const std::string& path, Files& files,
+                  hdf4::ArrayInfo& array) {
+  if (array.external_name.empty()) return;
+  const auto other = source.Resolve(path, array.external_name);
+  if (!other) {
+    array.problem = "its elements are in another file, outside of the source: " +
+                    model::Quote(array.external_name);
+    return;
+  }
+  constexpr size_t kMostFiles = 1000;
+  if (!files.contains(*other) && files.size() > kMostFiles) {
+    array.problem = "elements are in too many other files";
+    return;
+  }
+  auto& opened = files[*other];
+  if (opened == nullptr) opened = source.OpenFile(*other, Follow::kYes);
+  array.external = opened;
 }
 
 bool HasSureExtension(std::string_view name) {
@@ -128,17 +147,16 @@ class Hdf4 final : public Format {
       return model::Corrupt("{}: it does not begin as a file of HDF4", where);
     }
     std::optional<MetadataTurn> turn;
-    NDLFS_TRY(auto skeleton, hdf4::Skeleton::Make(*store, turn), where);
-    NDLFS_TRY(auto info, hdf4::AskForDescription(skeleton), where);
-    uint64_t held = HeldBytes(info);
-    hdf4::OpenedFile file{store, skeleton.info(), nullptr, skeleton.compressed()};
-    if (file.compressed) held += file.compressed->size() * 4 * sizeof(hdf4::Piece);
-    if (NeedsLibrary(info)) {
-      held += skeleton.bytes();
-      file.library = std::make_shared<hdf4::LibraryReader>(store, std::move(skeleton));
-    }
-    NDLFS_TRY(auto objects, hdf4::MakeObjects(file, std::move(info), options), where);
-    return std::make_shared<Hdf4Hierarchy>(std::move(store), std::move(objects), held);
+    NDLFS_TRY(const auto elements, hdf4::Elements::Open(store, turn), where);
+    NDLFS_TRY(auto info, hdf4::Describe(*elements), where);
+    elements->Finish();
+    const uint64_t held = HeldBytes(info) + elements->held_bytes();
+    Files files = {{path, store}};
+    for (hdf4::ArrayInfo& array : info.arrays) OpenExternal(*source, path, files, array);
+    NDLFS_TRY(auto objects,
+              hdf4::MakeObjects({store, elements->info(), elements}, std::move(info), options),
+              where);
+    return std::make_shared<Hdf4Hierarchy>(std::move(files), std::move(objects), held);
   }
 };
 

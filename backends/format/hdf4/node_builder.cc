@@ -13,9 +13,8 @@
 
 #include "backends/format/computed_source.h"
 #include "backends/format/hdf4/calibration.h"
+#include "backends/format/hdf4/eos_grid.h"
 #include "backends/format/hdf4/number_type.h"
-#include "backends/format/hdf4/place.h"
-#include "backends/format/hdf4/struct_metadata.h"
 #include "backends/store/cancellation.h"
 #include "model/attributes.h"
 #include "model/path_name.h"
@@ -84,7 +83,7 @@ std::vector<model::Attribute> MakeAttributes(const std::vector<AttributeInfo>& i
   return made;
 }
 
-// Names that libhdf4 gives to dimensions without one.
+// Names that programs give to dimensions without one.
 bool IsInvented(std::string_view name) {
   constexpr std::string_view kBegin = "fakeDim";
   return name.starts_with(kBegin) &&
@@ -246,7 +245,7 @@ class Builder {
   void AddArray(size_t index, const std::string& group, const EosGrid* grid) {
     ArrayInfo& info = info_.arrays[index];
     // A name with a unit or so, but without numbers.
-    if (info.is_coordinate && info.chunks.empty()) return;
+    if (info.is_coordinate && info.pieces.empty() && info.chunks.empty()) return;
     const std::string path = FreePath(group, PartOf(info.name, "array"));
     paths_.emplace(index, path);
     auto node = std::make_shared<Node>();
@@ -289,8 +288,8 @@ class Builder {
       array.storage.shape = info.shape;
     }
     if (!info.chunk.empty()) array.storage.chunk = info.chunk;
-    if (info.coding != ArrayInfo::Coding::kNone) {
-      array.storage.filter = {model::Filter{info.coding_name, {}}};
+    if (info.coding.kind != Coding::kNone) {
+      array.storage.filter = {model::Filter{std::string(NameOf(info.coding)), {}}};
     }
     if (IsText(info.number_type)) {
       array.storage.charset = "iso-8859-1";

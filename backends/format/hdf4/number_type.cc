@@ -7,20 +7,19 @@ namespace {
 using model::ByteOrder;
 using model::Datatype;
 
-// The order of the machine that wrote the file, which libhdf4 takes to be like this one; and
+// The order of the machine that wrote the file, which readers take to be like theirs; and
 // little-endian.
 constexpr int32_t kNative = 0x1000, kLittle = 0x4000;
 constexpr int32_t kFlags = kNative | kLittle;
-constexpr int32_t kText = 4;
 
 }  // namespace
 
-bool IsText(int32_t number_type) { return (number_type & ~kFlags) == kText; }
+bool IsText(int32_t number_type) { return (number_type & ~kFlags) == kTextType; }
 
 std::optional<Datatype> TypeOf(int32_t number_type) {
   const ByteOrder order = (number_type & kFlags) != 0 ? ByteOrder::kLittle : ByteOrder::kBig;
   switch (number_type & ~kFlags) {
-    case kText:
+    case kTextType:
       return Datatype::FixedString(1, model::Charset::kLatin1, model::TextPadding::kNull);
     case 3:  // "unsigned character": used for numbers
     case 21:

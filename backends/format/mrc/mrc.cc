@@ -104,15 +104,34 @@ bool HasUnsignedBytes(const Words& words) {
   return words.Integer(kImodStamp) == kStamp && (words.Integer(kImodFlags) & 1) == 0;
 }
 
-// The byte order by the machine stamp; nullopt for what is no MRC.
-std::optional<ByteOrder> OrderOf(std::string_view head) {
-  if (head.size() < kMachine * 4 || head.substr((kMap - 1) * 4, 4) != "MAP ") {
-    return std::nullopt;
+// Whether the header says what a header can say. The words for axes may be 0 where nobody has
+// written them, unless nothing else says that this is MRC.
+bool IsPlausible(const Words& words, bool must_have_axes) {
+  constexpr int32_t kMostExtent = 1 << 24;
+  int axes = 0;
+  bool are_sizes = true;
+  for (size_t i = 0; i < 3; ++i) {
+    const int32_t size = words.Integer(kSize + i);
+    const int32_t axis = words.Integer(kAxes + i);
+    are_sizes = are_sizes && size > 0 && size <= kMostExtent;
+    if (axis >= 0 && axis <= 3) axes |= 1 << axis;
   }
-  const auto first = static_cast<uint8_t>(head[(kMachine - 1) * 4]);
-  const auto second = static_cast<uint8_t>(head[(kMachine - 1) * 4 + 1]);
-  if (first == 0x44 && (second == 0x44 || second == 0x41)) return ByteOrder::kLittle;
-  if (first == 0x11 && second == 0x11) return ByteOrder::kBig;
+  const bool are_axes = axes == 0b1110 || (!must_have_axes && axes == 0b0001);
+  return are_sizes && are_axes && TypeOfMode(words.Integer(kMode)) &&
+         words.Integer(kExtended) >= 0;
+}
+
+// The byte order by the first byte of the machine stamp, or the one in which the header has
+// sense: some programs write no stamp, and old ones no "MAP". nullopt for what is no MRC.
+std::optional<ByteOrder> OrderOf(std::string_view head) {
+  if (head.size() < kMachine * 4) return std::nullopt;
+  const bool has_map = head.substr((kMap - 1) * 4, 4) == "MAP ";
+  const char stamp = head[(kMachine - 1) * 4];
+  if (has_map && stamp == 0x44) return ByteOrder::kLittle;
+  if (has_map && stamp == 0x11) return ByteOrder::kBig;
+  for (const ByteOrder order : {ByteOrder::kLittle, ByteOrder::kBig}) {
+    if (IsPlausible(Words(head, order), !has_map)) return order;
+  }
   return std::nullopt;
 }
 
@@ -145,6 +164,11 @@ Result<std::array<size_t, 3>> AxesOf(const Words& words) {
 // number of the first element times the distance.
 std::optional<foreign::Coordinates> CoordinatesOf(const Words& words, size_t file_axis,
                                                   size_t axis) {
+  // In a cell that is not right-angled, no axis has coordinates of its own.
+  for (size_t i = 0; i < 3; ++i) {
+    const double angle = words.Real(kAngles + i);
+    if (angle != 0 && !(std::abs(angle - 90) < 1e-3)) return std::nullopt;
+  }
   const int32_t intervals = words.Integer(kIntervals + axis);
   const double step = intervals > 0 ? words.Real(kCell + axis) / intervals : 0;
   if (!std::isfinite(step) || !(step > 0)) return std::nullopt;

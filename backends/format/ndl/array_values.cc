@@ -37,6 +37,39 @@ std::vector<uint64_t> ExtentOfValue(const model::Ndarray& array) {
 
 namespace {
 
+// What is stored, and `fill` behind it along each dimension whose size is known.
+model::Value FilledUp(const model::Value& value, std::span<const uint64_t> shape,
+                      const model::Value& fill) {
+  const auto* list = value.list();
+  if (shape.empty()) return value;
+  model::Value::List filled = list ? *list : model::Value::List();
+  const model::Value none = shape.size() > 1 ? model::Value(model::Value::List()) : fill;
+  filled.resize(shape.front(), none);
+  for (model::Value& item : filled) item = FilledUp(item, shape.subspan(1), fill);
+  return filled;
+}
+
+// The value of an array of which less is stored than its shape says.
+Result<model::Value> WholeValue(const model::Ndarray& array, uint64_t max_bytes) {
+  const std::vector<uint64_t> extent = ExtentOfValue(array);
+  std::vector<uint64_t> shape = extent;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    shape[d] = std::max(shape[d], array.shape[d].size.value_or(0));
+  }
+  if (shape == extent) return *array.value;
+  const auto bytes = CheckedProduct(shape, sizeof(model::Value));
+  if (!bytes || *bytes > max_bytes) {
+    return model::Limit("[{}] elements are more than a document has", fmt::join(shape, ", "));
+  }
+  model::Value fill = array.storage.fillvalue.value_or(model::Value());
+  if (!array.storage.fillvalue) {
+    if (!array.type.is_fixed_size()) return model::Unsupported("no fill value");
+    NDLFS_TRY(fill,
+              model::DecodeElement(array.type, std::vector<std::byte>(array.type.size())));
+  }
+  return FilledUp(*array.value, shape, fill);
+}
+
 Result<model::Value> ValueOfType(const model::Value& value, const model::Datatype& type) {
   const double* real = value.real();
   if (type.kind() == model::Datatype::Kind::kFloat && value.integer()) {
@@ -80,8 +113,9 @@ Result<model::Value> ShapeValues(const model::Value::List& list, const model::Da
 Result<ArrayValues> ArrayValues::Make(const model::Ndarray& array, uint64_t max_bytes) {
   const bool is_fixed = array.type.is_fixed_size();
   if (is_fixed && array.type.size() == 0) return model::Unsupported("elements of 0 bytes");
+  NDLFS_TRY(const model::Value value, WholeValue(array, max_bytes));
   ElementEncoder encoder(array.type, max_bytes);
-  NDLFS_RETURN_IF_ERROR(encoder.AddElements(*array.value, array.shape.size()));
+  NDLFS_RETURN_IF_ERROR(encoder.AddElements(value, array.shape.size()));
   ArrayValues values;
   values.bytes_ = encoder.TakeBytes();
   values.starts_ = encoder.TakeStarts();
@@ -92,6 +126,9 @@ Result<ArrayValues> ArrayValues::Make(const model::Ndarray& array, uint64_t max_
   ArraySpec& spec = values.spec_;
   spec.dtype = array.type;
   spec.shape = ExtentOfValue(array);
+  for (size_t d = 0; d < spec.shape.size(); ++d) {
+    spec.shape[d] = std::max(spec.shape[d], array.shape[d].size.value_or(0));
+  }
   const auto block = ContiguousBlockShape(spec.shape, element_bytes, kBlockBytes);
   NDLFS_TRY(spec.grid, ChunkGrid::Regular(spec.shape, block, ChunkGrid::Edge::kCropped));
   return values;

@@ -115,6 +115,12 @@ std::optional<std::string> CompareMissing(const PartDescription& first,
                  expected ? model::WriteFlow(*expected, first.type) : "absent", first.label);
 }
 
+// "gregorian" is an older name of "standard", which no name means, too.
+bool AreSameCalendar(const PartDescription& first, const PartDescription& other) {
+  const auto calendar = model::ParseCalendar(TextOf(first.attributes, kCalendar));
+  return calendar && calendar == model::ParseCalendar(TextOf(other.attributes, kCalendar));
+}
+
 std::optional<std::string> CompareAttributes(const PartDescription& first,
                                              const PartDescription& other, bool unpack) {
   const bool are_times = IsTimeUnits(FindAttribute(first.attributes, kUnits)) &&
@@ -137,7 +143,7 @@ std::optional<std::string> CompareAttributes(const PartDescription& first,
     if (auto difference = compare(name)) return difference;
   }
   if (auto difference = compare(kUnits)) return difference;
-  return compare(kCalendar);
+  return AreSameCalendar(first, other) ? std::nullopt : compare(kCalendar);
 }
 
 // Whether two elements are the same, numbers within `tolerance`.

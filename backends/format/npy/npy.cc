@@ -24,7 +24,7 @@ class NpyHierarchy final : public Hierarchy {
 
   model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
     if (path == "/") return array_;
-    return model::NotFound("an NPY file holds one array alone");
+    return model::NotFound("{}: the file is one array, whose path is /", path);
   }
 
   model::Result<std::vector<std::string>> List(std::string_view) const override {

@@ -21,8 +21,7 @@ using model::Quote;
 
 constexpr size_t kPrologueSize = 12;  // magic, version, the longer length
 constexpr size_t kMaxHeaderLength = size_t{1} << 20;
-constexpr size_t kMaxFields = 10'000;  // of one struct
-constexpr size_t kMaxRank = 64;        // NumPy 2's; 32 before
+constexpr size_t kMaxRank = 64;  // NumPy 2's; 32 before
 
 uint64_t LittleEndian(ConstByteSpan bytes) {
   uint64_t number = 0;
@@ -135,9 +134,6 @@ model::Result<NumpyDescr> ParseDescr(const Literal& literal) {
     return BadInput("expected a NumPy type, found {}", literal.Describe());
   }
   descr.kind = NumpyDescr::Kind::kFields;
-  if (literal.items.size() > kMaxFields) {
-    return model::Limit("{} fields, more than {}", literal.items.size(), kMaxFields);
-  }
   for (const Literal& item : literal.items) {
     NDLFS_TRY(auto field, ParseField(item));
     descr.fields.push_back(std::move(field));

@@ -41,40 +41,7 @@ int64_t ExtendSign(uint64_t value, size_t size) {
 
 std::string NameOfTag(uint16_t tag) {
   static constexpr std::pair<uint16_t, std::string_view> kNames[] = {
-      {kNewSubfileType, "NewSubfileType"},
-      {kImageWidth, "ImageWidth"},
-      {kImageLength, "ImageLength"},
-      {kBitsPerSample, "BitsPerSample"},
-      {kCompression, "Compression"},
-      {kPhotometric, "PhotometricInterpretation"},
-      {kFillOrder, "FillOrder"},
-      {kImageDescription, "ImageDescription"},
-      {kStripOffsets, "StripOffsets"},
-      {kSamplesPerPixel, "SamplesPerPixel"},
-      {kRowsPerStrip, "RowsPerStrip"},
-      {kStripByteCounts, "StripByteCounts"},
-      {kPlanarConfiguration, "PlanarConfiguration"},
-      {kPredictor, "Predictor"},
-      {kColorMap, "ColorMap"},
-      {kTileWidth, "TileWidth"},
-      {kTileLength, "TileLength"},
-      {kTileOffsets, "TileOffsets"},
-      {kTileByteCounts, "TileByteCounts"},
-      {kSubIfds, "SubIFDs"},
-      {kSampleFormat, "SampleFormat"},
-      {kJpegTables, "JPEGTables"},
-      {kYCbCrSubSampling, "YCbCrSubSampling"},
-      {kImageDepth, "ImageDepth"},
-      {kTileDepth, "TileDepth"},
-      {kModelPixelScale, "ModelPixelScale"},
-      {kModelTiepoint, "ModelTiepoint"},
-      {kModelTransformation, "ModelTransformation"},
-      {kGeoKeyDirectory, "GeoKeyDirectory"},
-      {kGeoDoubleParams, "GeoDoubleParams"},
-      {kGeoAsciiParams, "GeoAsciiParams"},
-      {kGdalMetadata, "GDAL_METADATA"},
-      {kGdalNoData, "GDAL_NODATA"},
-      {kLercParameters, "LercParameters"},
+#include "backends/format/tiff/tag_names.inc"
   };
   const auto* found =
       std::ranges::find(kNames, tag, &std::pair<uint16_t, std::string_view>::first);
@@ -212,8 +179,14 @@ Result<Directory> TiffReader::ReadDirectory(uint64_t position) {
   }
   std::ranges::stable_sort(directory.fields, {}, &Field::tag);
   const auto twice = std::ranges::adjacent_find(directory.fields, {}, &Field::tag);
-  if (twice != directory.fields.end())
-    return BadInput("it has {} twice", NameOfTag(twice->tag));
+  if (twice != directory.fields.end()) {
+    directory.notes.push_back(
+        fmt::format("{} is there twice; the first one counts", NameOfTag(twice->tag)));
+    const auto is_same = [](const Field& a, const Field& b) { return a.tag == b.tag; };
+    directory.fields.erase(
+        std::unique(directory.fields.begin(), directory.fields.end(), is_same),
+        directory.fields.end());
+  }
   return directory;
 }
 

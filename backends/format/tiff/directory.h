@@ -37,6 +37,7 @@ struct Directory {
   uint64_t position = 0;
   uint64_t next = 0;          // where the next directory of the chain is; 0: this is the last
   std::vector<Field> fields;  // by tag, each once
+  std::vector<std::string> notes;  // what is odd about it
 
   // Null if there is no such field.
   const Field* Find(uint16_t tag) const;
@@ -56,7 +57,6 @@ class TiffReader {
 
   const std::shared_ptr<const Store>& store() const { return store_; }
   model::ByteOrder order() const { return order_; }
-  bool is_big() const { return is_big_; }  // BigTIFF
   uint64_t first_directory() const { return first_; }
   uint64_t file_size() const { return info_.size; }
   int64_t modified_ns() const { return info_.modified_ns; }
@@ -95,7 +95,7 @@ class TiffReader {
   Bytes window_;  // the part of the file that was read last
   uint64_t window_begin_ = 0;
   model::ByteOrder order_ = model::ByteOrder::kLittle;
-  bool is_big_ = false;
+  bool is_big_ = false;  // BigTIFF
   uint64_t first_ = 0;
   ValueInfo info_;
   // How many more bytes of values may be read: many fields may share the same large ones.

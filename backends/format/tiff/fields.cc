@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "backends/format/packing.h"
 #include "backends/xml/xml.h"
 #include "model/attributes.h"
 #include "model/number_text.h"
@@ -191,6 +192,7 @@ class GdalItems {
     }
     const std::string text = Unescaped(element.text);
     if (role.empty() && !sample && !has_domain) {
+      if (HasMeaning(name)) name.insert(0, kGdalPrefix);
       if (!name.empty() && room_.Take(name, 1, text.size())) {
         others_.push_back(model::MakeTextAttribute(name, text));
       }
@@ -230,6 +232,15 @@ class GdalItems {
  private:
   static constexpr uint64_t kMostBands = 4096;
 
+  // Whether attributes of such a name say something about the numbers here. GDAL takes items
+  // from other formats, whose numbers may have been others.
+  static bool HasMeaning(std::string_view name) {
+    constexpr std::string_view kOthers[] = {
+        "coordinates",   "grid_mapping",        "bounds",       "climatology",
+        "cell_measures", "ancillary_variables", "formula_terms"};
+    return std::ranges::find(PackingAttributes(), name) != PackingAttributes().end() ||
+           std::ranges::find(kOthers, name) != std::end(kOthers);
+  }
   template <typename T>
   void Set(std::vector<T>& values, uint64_t band, const std::optional<T>& value, T otherwise) {
     if (!value) return;
@@ -329,37 +340,65 @@ std::optional<double> TimeOf(std::string_view file_name, std::string_view date_t
   return TimeAt(date_time);
 }
 
-std::vector<PageDimension> ImageJDimensions(const std::string& description) {
-  if (!description.starts_with("ImageJ=")) return {};
-  std::map<std::string, uint64_t, std::less<>> lines;
+std::optional<ImageJ> ReadImageJ(const std::string& description, uint64_t pages,
+                                 const ImageForm& form) {
+  if (!description.starts_with("ImageJ=")) return std::nullopt;
+  std::map<std::string, std::string, std::less<>> lines;
   for (size_t at = 0; at < description.size();) {
     const size_t end = std::min(description.find('\n', at), description.size());
-    const std::string_view line = std::string_view(description).substr(at, end - at);
+    const std::string line = description.substr(at, end - at);
     const size_t equal = line.find('=');
-    if (equal != line.npos) {
-      const auto count = model::ParseNumber<uint64_t>(line.substr(equal + 1));
-      if (count) lines.emplace(std::string(line.substr(0, equal)), *count);
-    }
+    if (equal != line.npos) lines.emplace(line.substr(0, equal), line.substr(equal + 1));
     at = end + 1;
   }
-  const auto count_of = [&](std::string_view key) {
+  const auto number_of = [&]<typename T>(std::string_view key, T otherwise) {
     const auto found = lines.find(key);
-    return found == lines.end() ? uint64_t{1} : found->second;
+    if (found == lines.end()) return otherwise;
+    return model::ParseNumber<T>(found->second).value_or(otherwise);
   };
-  const uint64_t images = count_of("images");
-  std::vector<PageDimension> dims;
-  const std::pair<const char*, const char*> kKeys[] = {
-      {"t", "frames"}, {"z", "slices"}, {"c", "channels"}};
-  std::optional<uint64_t> product = 1;
-  for (const auto& [name, key] : kKeys) {
-    const uint64_t count = count_of(key);
-    if (product) product = CheckedMultiply(*product, count);
-    if (count > 1) dims.push_back({name, count});
-  }
+  ImageJ made;
   // Channels may be the samples of a pixel.
-  if (product != images) dims = {{"page", images}};
-  if (images <= 1) dims.clear();
-  return dims;
+  const uint64_t stored = number_of("channels", uint64_t{1});
+  const uint64_t channels = stored == form.samples ? 1 : stored;
+  const std::array<uint64_t, 3> sizes = {channels, number_of("slices", uint64_t{1}),
+                                         number_of("frames", uint64_t{1})};
+  const uint64_t all = CheckedProduct(sizes).value_or(UINT64_MAX);
+  const uint64_t images = pages > 1 ? pages : number_of("images", all);
+  std::string order = lines.contains("order") ? lines["order"] : "czt";
+  std::string sorted = order;
+  std::ranges::sort(sorted);
+  if (sorted != "ctz") {
+    if (order != "default") {
+      made.notes.push_back("ImageJ: the order " + model::Quote(order) + " is none");
+    }
+    order = "czt";
+  }
+  if (all == images) {
+    for (const char dim : std::string(order.rbegin(), order.rend())) {
+      const uint64_t size = sizes[std::string_view("czt").find(dim)];
+      if (size > 1) made.dims.push_back({std::string(1, dim), size});
+    }
+  } else if (images > 1) {
+    made.dims = {{"page", images}};
+  }
+  const auto unit_of = [&](std::string_view key, std::string otherwise) {
+    const auto found = lines.find(key);
+    if (found == lines.end()) return otherwise;
+    constexpr std::string_view kMicro = "\\u00B5";
+    std::string unit = found->second;
+    if (unit.starts_with(kMicro)) unit.replace(0, kMicro.size(), "\xC2\xB5");
+    return unit == "pixel" || unit == "pixels" ? std::string() : unit;
+  };
+  made.unit = unit_of("unit", "");
+  made.unit_of_y = unit_of("yunit", made.unit);
+  made.unit_of_z = unit_of("zunit", made.unit);
+  const auto positive_of = [&](std::string_view key) -> std::optional<double> {
+    const double number = number_of(key, 0.0);
+    return std::isfinite(number) && number > 0 ? std::optional(number) : std::nullopt;
+  };
+  made.distance_of_z = positive_of("spacing");
+  made.seconds = positive_of("finterval");
+  return made;
 }
 
 }  // namespace ndlfs::backends::tiff

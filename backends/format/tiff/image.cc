@@ -143,6 +143,23 @@ Result<ValueList> ListOf(TiffReader& reader, const Directory& directory, uint16_
   return list;
 }
 
+// A single strip or tile of which nobody says how long it is goes to the end of the file, as
+// for libtiff. A tile of 0 bytes is one that is not stored.
+void GuessByteCount(const TiffReader& reader, bool is_tiled, PageChunks& chunks,
+                    std::vector<std::string>& notes) {
+  const bool is_missing = chunks.byte_counts.count == 0;
+  const bool is_zero =
+      !is_tiled && chunks.byte_counts.count == 1 && chunks.byte_counts.first == 0;
+  const uint64_t begin = chunks.offsets.first;
+  if (chunks.offsets.count != 1 || begin == 0 || begin >= reader.file_size() ||
+      (!is_missing && !is_zero)) {
+    return;
+  }
+  chunks.byte_counts = {.count = 1, .first = reader.file_size() - begin};
+  notes.push_back(fmt::format("the only {} has no size; it is read as far as its elements need",
+                              is_tiled ? "tile" : "strip"));
+}
+
 Result<PageChunks> ReadChunks(TiffReader& reader, const Directory& directory, bool is_tiled) {
   PageChunks chunks;
   // Some programs give tiles the fields of strips.
@@ -163,37 +180,7 @@ Result<PageChunks> ReadChunks(TiffReader& reader, const Directory& directory, bo
 
 std::string NameOfCompression(uint64_t compression) {
   static constexpr Name kNames[] = {
-      {kNone, "none"},
-      {2, "CCITT run lengths"},
-      {3, "CCITT fax 3"},
-      {4, "CCITT fax 4"},
-      {kLzw, "LZW"},
-      {6, "JPEG of TIFF 6.0"},
-      {kJpeg, "JPEG"},
-      {kAdobeDeflate, "deflate"},
-      {9, "JBIG"},
-      {10, "JBIG"},
-      {32766, "NeXT"},
-      {32771, "CCITT run lengths in words"},
-      {kPackBits, "PackBits"},
-      {32809, "ThunderScan"},
-      {32909, "Pixar"},
-      {kDeflate, "deflate"},
-      {kAperioYCbCr, "JPEG 2000"},
-      {kAperio, "JPEG 2000"},
-      {kAperioRgb, "JPEG 2000"},
-      {34661, "JBIG"},
-      {34676, "SGI LogLuv"},
-      {34677, "SGI LogLuv"},
-      {kJpeg2000, "JPEG 2000"},
-      {kLerc, "LERC"},
-      {34892, "lossy JPEG"},
-      {kLzma, "LZMA"},
-      {34934, "JPEG XR"},
-      {kZstd, "Zstandard"},
-      {kWebp, "WebP"},
-      {kJpegXl, "JPEG XL"},
-      {kJpegXlOfDng, "JPEG XL"},
+#include "backends/format/tiff/compression_names.inc"
   };
   return NameIn(kNames, compression);
 }
@@ -211,6 +198,7 @@ std::string PhotometricOf(const ImageForm& form) {
 
 Result<Page> ReadPage(TiffReader& reader, const Directory& directory) {
   Page page;
+  page.notes = directory.notes;
   ImageForm& form = page.form;
   for (const uint16_t tag : {kImageWidth, kImageLength}) {
     if (directory.Find(tag) == nullptr) return BadInput("there is no {}", NameOfTag(tag));
@@ -235,6 +223,7 @@ Result<Page> ReadPage(TiffReader& reader, const Directory& directory) {
     NDLFS_RETURN_IF_ERROR(ReadEncoding(reader, directory, form));
     NDLFS_RETURN_IF_ERROR(ReadChunkShape(reader, directory, form));
     NDLFS_TRY(page.chunks, ReadChunks(reader, directory, form.is_tiled));
+    GuessByteCount(reader, form.is_tiled, page.chunks, page.notes);
     return {};
   };
   if (auto rest = read_rest(); !rest) {

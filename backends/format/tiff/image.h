@@ -98,6 +98,7 @@ struct Page {
   bool is_mask = false;
   // Why the samples cannot be read, although the form is known.
   std::optional<model::Error> error;
+  std::vector<std::string> notes;  // what is odd about it
 };
 
 // Fails if the directory does not say which samples the image has.

@@ -27,9 +27,9 @@ using model::Result;
 struct Plan {
   PageStack stack;
   bool is_contiguous = false;
-  // Where x, y and z are, without a place on the earth: the distance of pixels and its unit.
-  std::array<std::optional<double>, 3> spacing = {};
-  std::array<std::string, 3> units = {};
+  // Where x, y, z and t are, without a place on the earth: the distance and its unit.
+  std::array<std::optional<double>, 4> spacing = {};
+  std::array<std::string, 4> units = {};
 };
 
 double Ratio(uint64_t a, uint64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
@@ -54,6 +54,13 @@ Json ScaleOf(const PageStack& full, const ImageForm& form) {
                                   : 1.0);
   }
   return scale;
+}
+
+// Adds an attribute unless there is one of its name.
+void AddNew(model::Attribute attribute, std::vector<model::Attribute>& attributes) {
+  if (model::FindAttribute(attributes, attribute.name) == nullptr) {
+    attributes.push_back(std::move(attribute));
+  }
 }
 
 class Builder {
@@ -81,9 +88,12 @@ class Builder {
               AttributesOfFields(reader_, picture.directory, picture.full.form));
     const ImageForm& form = picture.full.form;
     for (auto& attribute : AttributesOfGdal(form.metadata, form.samples)) {
-      attributes.push_back(std::move(attribute));
+      if (model::FindAttribute(attributes, attribute.name) != nullptr) {
+        attribute.name.insert(0, kGdalPrefix);
+      }
+      AddNew(std::move(attribute), attributes);
     }
-    for (const auto& attribute : series.attributes) attributes.push_back(attribute);
+    for (const auto& attribute : series.attributes) AddNew(attribute, attributes);
     const auto* extra = model::FindAttribute(attributes, "ExtraSamples");
     extra_samples_ = extra == nullptr ? std::nullopt : std::optional(*extra);
     // Overviews have no word of their own about it.
@@ -242,7 +252,7 @@ class Builder {
     for (size_t d = 0; d < shape.size(); ++d) {
       Known known{shape[d], std::nullopt};
       std::vector<model::Attribute> attributes;
-      const size_t axis = std::string_view("xyz").find(names[d]);
+      const size_t axis = std::string_view("xyzt").find(names[d]);
       const bool is_axis = axis != std::string_view::npos;
       if (axis < 2 && place && place->has_coordinates()) {
         const auto& t = *place->transform;
@@ -251,7 +261,9 @@ class Builder {
         attributes = AttributesOfAxis(*place, axis == 0);
       } else if (is_axis && !place && plan.spacing[axis]) {
         known.line = std::pair(0.0, *plan.spacing[axis]);
-        attributes = {model::MakeTextAttribute("units", plan.units[axis])};
+        if (!plan.units[axis].empty()) {
+          attributes = {model::MakeTextAttribute("units", plan.units[axis])};
+        }
       }
       const std::string dim = NameOfDimension(group, names[d], known);
       model::Dimension made{shape[d], {}};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,9 +15,6 @@ namespace ndlfs::backends::tiff {
 
 // Objects by their path names.
 using Nodes = std::map<std::string, std::shared_ptr<const Node>, std::less<>>;
-
-// The store of another file in the folder of a file.
-using OpenFileOf = std::function<std::shared_ptr<const Store>(const std::string& name)>;
 
 // Makes the objects of a file: arrays "image", "mask" and "overviews/1" ... of the first
 // picture, "image_2" ... of others, their coordinates and reference systems, and the time.

@@ -66,6 +66,8 @@ class OmeReader {
       image_.name = attributes.Text("Name").value_or("");
       if (file_.images.size() == kMostImages) return model::Limit("OME: too many images");
       file_.images.push_back(std::exchange(image_, {}));
+    } else if (element.path == "OME/BinaryOnly") {
+      file_.companion = attributes.Text("MetadataFile").value_or("");
     } else if (element.path == "OME") {
       file_.uuid = attributes.Text("UUID").value_or("");
     }
@@ -109,12 +111,13 @@ class OmeReader {
       if (!count || *count == 0) return BadInput("OME: {}: expected a positive number", name);
       *size = *count;
     }
-    constexpr std::string_view kAxes[] = {"X", "Y", "Z"};
-    for (size_t i = 0; i < 3; ++i) {
-      const std::string key = "PhysicalSize" + std::string(kAxes[i]);
+    constexpr std::string_view kSizes[] = {"PhysicalSizeX", "PhysicalSizeY", "PhysicalSizeZ",
+                                           "TimeIncrement"};
+    for (size_t i = 0; i < std::size(kSizes); ++i) {
+      const std::string key(kSizes[i]);
       const auto size = model::ParseNumber<double>(attributes.Text(key).value_or(""));
       if (size && std::isfinite(*size) && *size > 0) image_.spacing[i] = size;
-      image_.units[i] = attributes.Text(key + "Unit").value_or("\xC2\xB5m");
+      image_.units[i] = attributes.Text(key + "Unit").value_or(i < 3 ? "\xC2\xB5m" : "s");
     }
     return {};
   }

@@ -35,9 +35,9 @@ struct OmeImage {
   std::string name;
   std::string order;  // "XYZCT": X and Y, then the dimension along which planes follow
   uint64_t x = 0, y = 0, z = 1, c = 1, t = 1;
-  // The size of a pixel along x, y and z, and its unit.
-  std::array<std::optional<double>, 3> spacing;
-  std::array<std::string, 3> units;
+  // The size of a pixel along x, y and z and the time of a frame, and its unit.
+  std::array<std::optional<double>, 4> spacing;
+  std::array<std::string, 4> units;
   std::vector<std::string> channels;            // names
   std::vector<std::optional<uint32_t>> colors;  // of the channels, 0xRRGGBB
   std::vector<OmeTiffData> data;
@@ -45,6 +45,7 @@ struct OmeImage {
 
 struct OmeFile {
   std::string uuid;
+  std::string companion;  // the name of the file that has the description, if not this one
   std::vector<OmeImage> images;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 #include <utility>
 
@@ -15,16 +16,34 @@ using model::Result;
 constexpr size_t kMostPictures = 4096;
 constexpr uint64_t kMostLevels = 64;
 constexpr size_t kMostProblems = 16;
+constexpr uint64_t kMostOfAperio = uint64_t{64} << 10;
 
 Stack StackOf(Page page) {
   Stack stack{std::move(page.form), {page.chunks}, std::move(page.error)};
   return stack;
 }
 
+// Whether one factor makes a picture of the other, up to a pixel, or to a tile where pictures
+// are filled up to whole tiles. Labels and views of a slide have other proportions.
+bool HaveOneShape(const ImageForm& form, const ImageForm& full) {
+  const auto times = [](uint64_t a, uint64_t b) {
+    return static_cast<double>(a) * static_cast<double>(b);
+  };
+  const uint64_t width = form.is_tiled ? form.chunk_width : 1;
+  const uint64_t length = form.is_tiled ? form.chunk_length : 1;
+  return std::abs(times(form.width, full.length) - times(form.length, full.width)) <=
+         times(width, full.length) + times(length, full.width);
+}
+
 bool IsSmaller(const ImageForm& form, const ImageForm& full) {
   return form.width <= full.width && form.length <= full.length &&
          form.width * form.length < full.width * full.length && form.bits == full.bits &&
-         form.format == full.format && form.samples == full.samples;
+         form.format == full.format && form.samples == full.samples && HaveOneShape(form, full);
+}
+
+void SortLevels(Picture& picture) {
+  std::ranges::stable_sort(picture.overviews, std::ranges::greater(),
+                           [](const Stack& stack) { return stack.form.width; });
 }
 
 bool IsMaskOf(const Page& page, const ImageForm& full) {
@@ -58,6 +77,7 @@ class Walk {
       }
     }
     Finish();
+    if (is_aperio_ && !made_.pictures.empty()) SortLevels(made_.pictures.front());
     return std::move(made_);
   }
 
@@ -93,11 +113,25 @@ class Walk {
     const std::string where = fmt::format("directory {}", number);
     auto page = ReadPage(reader_, directory);
     if (!page) return Note(std::move(page).error(), where);
+    if (!page->notes.empty() && made_.notes.size() < kMostProblems) {
+      made_.notes.push_back(where + ": " + page->notes.front());
+    }
+    if (number == 0) {
+      NDLFS_TRY(is_aperio_, IsAperio(directory));
+    }
+    if (is_aperio_ && number > 0 && page->form.is_tiled) {
+      Picture& base = made_.pictures.empty() ? *current_ : made_.pictures.front();
+      if (IsSmaller(page->form, base.full.form)) {
+        AddLevel(*std::move(page), where, base.overviews);
+        return {};
+      }
+    }
     if (current_ && IsMaskOf(*page, current_->full.form)) {
       AddLevel(*std::move(page), where, current_->masks);
       return {};
     }
-    if (current_ && page->is_reduced && IsSmaller(page->form, current_->full.form)) {
+    if (current_ && page->is_reduced && !is_aperio_ &&
+        IsSmaller(page->form, current_->full.form)) {
       AddLevel(*std::move(page), where, current_->overviews);
       return {};
     }
@@ -107,6 +141,15 @@ class Walk {
     current_->numbers = {static_cast<uint32_t>(number)};
     current_->full = StackOf(*std::move(page));
     return AddSubDirectories(directory, where);
+  }
+
+  // Files of Aperio mark labels as smaller copies, and tiled ones are not marked.
+  Result<bool> IsAperio(const Directory& directory) {
+    const Field* field = directory.Find(kImageDescription);
+    if (field == nullptr) return false;
+    auto text = reader_.Text(*field, kMostOfAperio);
+    if (!text && text.error().is_transient()) return model::Propagate(std::move(text).error());
+    return text && text->starts_with("Aperio");
   }
 
   void AddLevel(Page page, const std::string& where, std::vector<Stack>& levels) {
@@ -148,8 +191,7 @@ class Walk {
   // Adds the picture whose last directory was read.
   void Finish() {
     if (!current_) return;
-    std::ranges::stable_sort(current_->overviews, std::ranges::greater(),
-                             [](const Stack& stack) { return stack.form.width; });
+    SortLevels(*current_);
     Picture* last = made_.pictures.empty() ? nullptr : &made_.pictures.back();
     const bool is_next = last != nullptr && others_.empty() && !last->numbers.empty() &&
                          !last->full.error && !current_->full.error &&
@@ -171,6 +213,7 @@ class Walk {
 
   TiffReader& reader_;
   Pictures made_;
+  bool is_aperio_ = false;
   std::optional<Picture> current_;
   std::vector<Picture> others_;
   std::unordered_set<uint64_t> visited_;

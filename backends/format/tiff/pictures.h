@@ -36,6 +36,7 @@ struct Pictures {
   std::vector<Picture> pictures;
   // What is wrong with directories that are left out.
   std::vector<std::string> problems;
+  std::vector<std::string> notes;  // what is odd about others
 };
 
 // Reads all directories. Consecutive pages that differ only in the place of their samples

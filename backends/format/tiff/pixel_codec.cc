@@ -26,28 +26,27 @@ class PixelCodec final : public ArrayToBytesCodec {
       : form_(form), numbers_(dtype.is_complex() || !dtype.members().empty() ? 2 : 1) {}
 
   std::string_view name() const override { return "tiff"; }
-  // The strip may be longer.
-  std::optional<uint64_t> EncodedSize(const ChunkForm&) const override { return std::nullopt; }
-  uint64_t MaxEncodedSize(const ChunkForm& form) const override {
-    // The full strip or tile takes as much; a cropped chunk may have been filled up to it.
+  std::optional<uint64_t> EncodedSize(const ChunkForm& form) const override {
     const auto rows = Rows(form);
-    const auto size = rows ? CheckedMultiply(*rows, RowBytes(form)) : std::nullopt;
-    return size ? std::max(*size, form_.full_bytes) : kMaxViewSize;
+    return rows ? CheckedMultiply(*rows, RowBytes(form)) : std::nullopt;
+  }
+  bool IsIdentity(const ChunkForm& form) const override {
+    return DecodesInPlace(form) && form_.predictor == 1 &&
+           (form_.bits == 8 || form_.order == model::ByteOrder::kLittle);
+  }
+  // Numbers that a processor has are stored in as many bytes.
+  bool DecodesInPlace(const ChunkForm&) const override {
+    return std::has_single_bit(form_.bits) && form_.bits >= 8;
   }
 
   Result<void> Decode(ConstByteSpan encoded, const ChunkForm& form,
                       ByteSpan decoded) const override {
+    const auto size = EncodedSize(form);
+    if (size != encoded.size()) return model::Corrupt("{} bytes of pixels", encoded.size());
+    if (decoded.empty()) return {};
     const auto rows = Rows(form);
     const uint64_t row_bytes = RowBytes(form);
-    const auto size = rows ? CheckedMultiply(*rows, row_bytes) : std::nullopt;
-    if (!size) return model::Limit("too many pixels");
-    if (encoded.size() < *size) {
-      return model::Corrupt("{} bytes, expected {}", encoded.size(), *size);
-    }
-    encoded = encoded.first(*size);
-    if (decoded.empty()) return {};
-    const bool is_whole = std::has_single_bit(form_.bits) && form_.bits >= 8;
-    if (!is_whole) {
+    if (!DecodesInPlace(form)) {
       const uint64_t row_size = decoded.size() / *rows;
       for (uint64_t r = 0; r < *rows; ++r) {
         UnpackRow(encoded.subspan(r * row_bytes, row_bytes), form,

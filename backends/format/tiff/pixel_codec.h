@@ -19,14 +19,12 @@ struct PixelForm {
   bool is_interleaved = false;
   unsigned predictor = 1;  // 1, 2 or 3
   model::ByteOrder order = model::ByteOrder::kLittle;
-  uint64_t full_bytes = 0;  // of a strip or tile that is not cropped
 };
 
-// Makes elements of the rows of a strip or tile. Each row begins with a whole byte. Rows may be
-// followed by more bytes: encoders fill up the last strip, or not. The caller has checked that
-// the form and `dtype` fit: numbers of 8, 16, 32 or 64 bits, which `dtype` has, or integers of
-// other sizes up to 32 bits. These are fields of bits with the highest first, in any byte
-// order.
+// Makes elements of the rows of a strip or tile. Each row begins with a whole byte. The caller
+// has checked that the form and `dtype` fit: numbers of 8, 16, 32 or 64 bits, which `dtype`
+// has, or integers of other sizes up to 32 bits. These are fields of bits with the highest
+// first, in any byte order.
 std::shared_ptr<const ArrayToBytesCodec> MakePixelCodec(const PixelForm& form,
                                                         const model::Datatype& dtype);
 

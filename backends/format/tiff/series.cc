@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -35,16 +36,58 @@ Series SeriesOf(Picture picture) {
   return series;
 }
 
-// A picture of ImageJ.
-void UseImageJ(const std::string& description, Series& series) {
-  auto dims = ImageJDimensions(description);
-  if (dims.empty()) return;
-  uint64_t count = 1;
-  for (const PageDimension& dim : dims) count *= dim.size;
-  const size_t pages = series.picture.full.pages.size();
-  if (pages != 1 && pages != count) return;
-  series.is_contiguous = pages == 1;
-  series.dims = std::move(dims);
+// A picture of ImageJ, whose resolution is in the unit that it names.
+Result<void> UseImageJ(TiffReader& reader, const std::string& description, Series& series) {
+  const Stack& full = series.picture.full;
+  auto image = ReadImageJ(description, full.pages.size(), full.form);
+  if (!image) return {};
+  series.is_contiguous = full.pages.size() == 1 && !image->dims.empty();
+  series.dims = std::move(image->dims);
+  series.notes = std::move(image->notes);
+  series.units = {image->unit, image->unit_of_y, image->unit_of_z, "s"};
+  series.spacing[3] = image->seconds;
+  if (!image->unit_of_z.empty()) series.spacing[2] = image->distance_of_z;
+  for (const size_t axis : {0, 1}) {
+    const Field* field = series.picture.directory.Find(axis == 0 ? kXResolution : kYResolution);
+    if (field == nullptr || series.units[axis].empty()) continue;
+    auto numbers = reader.Reals(*field, 1);
+    if (!numbers && numbers.error().is_transient()) return model::Propagate(numbers.error());
+    if (!numbers || numbers->size() != 1) continue;
+    const double distance = 1 / numbers->front();
+    if (std::isfinite(distance) && distance > 0) series.spacing[axis] = distance;
+  }
+  return {};
+}
+
+// A stack of MetaMorph: one directory, whose field UIC2 has for each plane the distance from
+// the one before it, a fraction, and date and time twice. All planes follow each other.
+Result<void> UseMetaMorph(TiffReader& reader, Series& series) {
+  constexpr uint64_t kNumbers = 6, kMostPlanes = 100'000;
+  constexpr uint16_t kLong = 4;
+  const Field* field = series.picture.directory.Find(kMetaMorphPlanes);
+  if (field == nullptr || field->count < 2 || series.picture.full.pages.size() != 1) return {};
+  const uint64_t planes = field->count;
+  series.is_contiguous = true;
+  series.dims = {{"page", planes}};
+  if (planes > kMostPlanes) return {};
+  const Field numbers_field{kMetaMorphPlanes, kLong, planes * kNumbers, field->position};
+  auto numbers = reader.Integers(numbers_field, planes * kNumbers);
+  if (!numbers && numbers.error().is_transient()) return model::Propagate(numbers.error());
+  if (!numbers) return {};
+  bool is_z = true, is_t = true, is_even = true;
+  const std::vector<uint64_t>& n = *numbers;
+  for (uint64_t p = 0; p < planes; ++p) {
+    const uint64_t at = p * kNumbers;
+    is_z = is_z && n[at] != 0 && n[at + 1] != 0;
+    if (p == 0) continue;
+    is_t = is_t && (n[at + 2] != n[at - 4] || n[at + 3] != n[at - 3]);
+    is_even = is_even && n[at] == n[kNumbers] && n[at + 1] == n[kNumbers + 1];
+  }
+  if (is_z || is_t) series.dims[0].name = is_z ? "z" : "t";
+  if (is_z && is_even) {
+    series.spacing[2] = static_cast<double>(n[kNumbers]) / static_cast<double>(n[kNumbers + 1]);
+  }
+  return {};
 }
 
 // Where the pages of the chain are in pictures.
@@ -245,6 +288,27 @@ void AddNames(const OmeImage& image, Series& series) {
   AddTexts("channel_colors", colors, room, series);
 }
 
+// The description, which may be in a file beside this one.
+Result<OmeFile> ReadOmeOf(const std::string& description, const OpenFileOf& open_other) {
+  NDLFS_TRY(OmeFile file, ReadOme(description));
+  if (file.companion.empty()) return file;
+  if (!IsFileName(file.companion)) {
+    return BadInput("OME: MetadataFile: {} is no name of a file", model::Quote(file.companion));
+  }
+  const auto store = open_other(file.companion);
+  NDLFS_TRY(const auto value,
+            store->Get("", kMostDescription, {.range = {0, kMostDescription}}),
+            store->Describe(""));
+  if (!value) return model::NotFound("OME: there is no file {}", model::Quote(file.companion));
+  if (value->info.size > kMostDescription) {
+    return model::Limit("OME: {} has {} bytes", model::Quote(file.companion), value->info.size);
+  }
+  std::string uuid = std::move(file.uuid);
+  NDLFS_TRY(file, ReadOme(std::string(AsText(value->bytes.span()))), file.companion);
+  file.uuid = std::move(uuid);
+  return file;
+}
+
 Result<std::vector<Series>> SeriesOfFile(const OmeFile& file,
                                          const std::vector<Picture>& pictures,
                                          std::string_view file_name) {
@@ -268,26 +332,38 @@ Result<std::vector<Series>> SeriesOfFile(const OmeFile& file,
 
 }  // namespace
 
-Result<std::vector<Series>> MakeSeries(TiffReader& reader, std::vector<Picture> pictures,
-                                       std::string_view file_name) {
+Result<std::vector<Series>> MakeSeries(TiffReader& reader, Pictures read,
+                                       std::string_view file_name,
+                                       const OpenFileOf& open_other) {
+  std::vector<Picture>& pictures = read.pictures;
   std::string description;
   if (const Field* field = pictures.front().directory.Find(kImageDescription)) {
     auto text = reader.Text(*field, kMostDescription);
     if (!text && text.error().is_transient()) return model::Propagate(text.error());
     if (text) description = *std::move(text);
   }
-  std::string note;
-  if (IsOme(description)) {
-    const auto file = ReadOme(description);
-    auto made = file ? SeriesOfFile(*file, pictures, file_name)
-                     : Result<std::vector<Series>>(model::Propagate(file.error()));
-    if (made) return made;
-    note = made.error().message() + "; the pages are shown in their order";
-  }
+  std::vector<std::string> notes = std::move(read.notes);
   std::vector<Series> made;
-  for (Picture& picture : pictures) made.push_back(SeriesOf(std::move(picture)));
-  if (made.size() == 1) UseImageJ(description, made.front());
-  if (!note.empty()) made.front().notes.push_back(std::move(note));
+  if (IsOme(description)) {
+    const auto file = ReadOmeOf(description, open_other);
+    auto found = file ? SeriesOfFile(*file, pictures, file_name)
+                      : Result<std::vector<Series>>(model::Propagate(file.error()));
+    if (!found && found.error().is_transient()) return found;
+    if (found) {
+      made = *std::move(found);
+    } else {
+      notes.push_back(found.error().message() + "; the pages are shown in their order");
+    }
+  }
+  if (made.empty()) {
+    for (Picture& picture : pictures) made.push_back(SeriesOf(std::move(picture)));
+    if (made.size() == 1) {
+      NDLFS_RETURN_IF_ERROR(UseImageJ(reader, description, made.front()));
+      NDLFS_RETURN_IF_ERROR(UseMetaMorph(reader, made.front()));
+    }
+  }
+  notes.insert(notes.end(), made.front().notes.begin(), made.front().notes.end());
+  made.front().notes = std::move(notes);
   return made;
 }
 

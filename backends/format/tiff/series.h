@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,16 +29,20 @@ struct Series {
   std::vector<std::string> others;
   // What the description says in addition.
   std::vector<model::Attribute> attributes;
-  // The distance of pixels along x, y and z, and its unit.
-  std::array<std::optional<double>, 3> spacing;
-  std::array<std::string, 3> units;
+  // The distance of pixels along x, y, z and t, and its unit.
+  std::array<std::optional<double>, 4> spacing;
+  std::array<std::string, 4> units;
   std::vector<std::string> notes;  // Node::notes
 };
 
-// Uses the description of ImageJ or OME, if there is one that fits; without it, pages are along
-// the dimension "page". `file_name`: of the file, as a set of files names it. Fails only if the
-// file cannot be read.
-model::Result<std::vector<Series>> MakeSeries(TiffReader& reader, std::vector<Picture> pictures,
-                                              std::string_view file_name);
+// The store of another file in the folder of a file.
+using OpenFileOf = std::function<std::shared_ptr<const Store>(const std::string& name)>;
+
+// Uses the description of ImageJ, OME or MetaMorph, if there is one that fits; without it,
+// pages are along the dimension "page". `file_name`: of the file, as a set of files names it.
+// Fails only if the file cannot be read.
+model::Result<std::vector<Series>> MakeSeries(TiffReader& reader, Pictures pictures,
+                                              std::string_view file_name,
+                                              const OpenFileOf& open_other);
 
 }  // namespace ndlfs::backends::tiff

@@ -39,6 +39,7 @@ enum Tag : uint16_t {
   kImageDepth = 32997,
   kTileDepth = 32998,
   kModelPixelScale = 33550,
+  kMetaMorphPlanes = 33629,
   kModelTiepoint = 33922,
   kModelTransformation = 34264,
   kGeoKeyDirectory = 34735,

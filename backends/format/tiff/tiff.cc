@@ -131,8 +131,8 @@ class Tiff final : public Format {
       others.push_back(source->OpenFile(folder + other, Follow::kYes));
       return others.back();
     };
-    NDLFS_TRY(const auto series, tiff::MakeSeries(reader, std::move(pictures.pictures), name),
-              where);
+    NDLFS_TRY(const auto series,
+              tiff::MakeSeries(reader, std::move(pictures), name, open_other), where);
     NDLFS_TRY(auto nodes, tiff::MakeNodes(reader, series, name, open_other, options), where);
     if (problem) {
       auto root = std::make_shared<Node>(*nodes.at("/"));

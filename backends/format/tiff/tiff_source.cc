@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/tiff/tiff_source.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <optional>
@@ -13,6 +16,7 @@
 #include "backends/codec/picture/picture.h"
 #include "backends/codec/registry.h"
 #include "backends/format/flat_source.h"
+#include "backends/format/source_notes.h"
 #include "backends/format/tiff/pixel_codec.h"
 
 namespace ndlfs::backends::tiff {
@@ -138,12 +142,60 @@ Result<PageAndInfo> FindPage(const OtherFile& other, const ImageForm& form,
       {{reader.store(), reader.head(), info.size, order, info.generation}, page.chunks}, info};
 }
 
-class TiffSource final : public ArraySource {
+// What was odd about strips or tiles that were read so far.
+struct Oddities {
+  std::atomic<bool> has_surplus = false, has_short_counts = false, has_zero_counts = false;
+};
+
+// A decompressor of strips and tiles. Programs fill up the last strip, and some append bytes to
+// each; what lies behind the pixels is ignored, as libtiff does.
+class StripCodec final : public BytesToBytesCodec {
  public:
-  TiffSource(TiffFile file, PageStack stack, ArraySpec spec)
-      : file_(std::move(file)), stack_(std::move(stack)), spec_(std::move(spec)) {}
+  StripCodec(std::shared_ptr<const BytesToBytesCodec> codec, DecodeBeginning* decode,
+             std::shared_ptr<Oddities> oddities)
+      : codec_(std::move(codec)), decode_(decode), oddities_(std::move(oddities)) {}
+
+  std::string_view name() const override { return codec_->name(); }
+  SizeBound EncodedSize(uint64_t decoded_size) const override {
+    return codec_->EncodedSize(decoded_size);
+  }
+  Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
+    bool is_cut = false;
+    NDLFS_TRY(const size_t size, decode_(encoded, decoded, is_cut));
+    if (is_cut) oddities_->has_surplus = true;
+    return size;
+  }
+
+ private:
+  const std::shared_ptr<const BytesToBytesCodec> codec_;
+  DecodeBeginning* const decode_;
+  const std::shared_ptr<Oddities> oddities_;
+};
+
+class TiffSource final : public ArraySource, public SourceNotes {
+ public:
+  TiffSource(TiffFile file, PageStack stack, ArraySpec spec, std::shared_ptr<Oddities> oddities)
+      : file_(std::move(file)),
+        stack_(std::move(stack)),
+        spec_(std::move(spec)),
+        oddities_(std::move(oddities)) {}
 
   const ArraySpec& spec() const override { return spec_; }
+
+  std::vector<std::string> notes() const override {
+    const std::string_view chunks = stack_.form.is_tiled ? "tiles" : "strips";
+    std::vector<std::string> notes;
+    const auto add = [&](bool is_odd, std::string_view text) {
+      if (is_odd) notes.push_back(fmt::format("{} {}", chunks, text));
+    };
+    add(oddities_->has_surplus,
+        "decode to more bytes than their pixels have; the rest is left out");
+    add(oddities_->has_short_counts,
+        "have fewer bytes than their pixels; those that follow are read");
+    add(oddities_->has_zero_counts,
+        "of 0 bytes are taken for absent ones, although they have a place");
+    return notes;
+  }
 
   Result<ChunkLocation> Locate(std::span<const uint64_t> index,
                                IndexCache& indexes) const override {
@@ -180,9 +232,11 @@ class TiffSource final : public ArraySource {
       NDLFS_TRY(stored, ValueIn(file, chunks.byte_counts, chunk, load_slot));
     }
     // Both are 0 where a writer has left out a strip or tile.
-    if (offset == 0 && stored == 0) return ChunkLocation::Absent();
-    if (has_count && stored == 0) return ChunkLocation::Absent();
-    NDLFS_TRY(const uint64_t size, SizeOf(index, has_count, stored));
+    if (stored == 0 && (has_count || offset == 0)) {
+      if (offset != 0) oddities_->has_zero_counts = true;
+      return ChunkLocation::Absent();
+    }
+    const uint64_t size = SizeOf(index, has_count, stored);
     if (offset < kHeaderBytes) return Corrupt("its offset {} is in the header", offset);
     const auto end = CheckedAdd(offset, size);
     if (!end || *end > file.size) {
@@ -215,24 +269,20 @@ class TiffSource final : public ArraySource {
     return indexes.GetOrLoad<FoundPage>(id(), kPageSlots | page, load);
   }
 
-  // The bytes to read. The size of uncompressed samples is known; they may be followed by
-  // others.
-  Result<uint64_t> SizeOf(std::span<const uint64_t> index, bool has_count,
-                          uint64_t stored) const {
-    if (stack_.form.compression != kNone) return stored;
+  // The bytes to read. The size of uncompressed samples is known, whatever the file says; other
+  // bytes may follow the samples in a strip.
+  uint64_t SizeOf(std::span<const uint64_t> index, bool has_count, uint64_t stored) const {
     const auto shape = spec_.grid.ChunkShape(index);
-    const uint64_t needed =
-        spec_.codecs.ExactEncodedSize(shape).value_or(spec_.codecs.MaxEncodedSize(shape));
-    if (!has_count || stored >= needed) return needed;
-    if (spec_.codecs.ExactEncodedSize(shape)) {
-      return Corrupt("{} bytes, expected {}", stored, needed);
-    }
-    return stored;
+    const uint64_t most = spec_.codecs.MaxEncodedSize(shape);
+    if (stack_.form.compression != kNone) return std::min(stored, most);
+    if (has_count && stored < most) oddities_->has_short_counts = true;
+    return most;
   }
 
   const TiffFile file_;
   const PageStack stack_;
   const ArraySpec spec_;
+  const std::shared_ptr<Oddities> oddities_;
 };
 
 // How strips or tiles that are pictures are decoded; nullopt for other compressions.
@@ -261,21 +311,27 @@ std::optional<PictureRule> PictureRuleOf(const ImageForm& form) {
 }
 
 // The codec of a compression; null for none, and for pictures.
-Result<std::shared_ptr<const BytesToBytesCodec>> CompressorOf(const ImageForm& form) {
+Result<std::shared_ptr<const BytesToBytesCodec>> CompressorOf(
+    const ImageForm& form, const std::shared_ptr<Oddities>& oddities = nullptr) {
+  using Made = std::shared_ptr<const BytesToBytesCodec>;
+  const auto make = [&](std::string_view name, DecodeBeginning* decode) -> Result<Made> {
+    NDLFS_TRY(auto codec, MakeBytesCodec(name));
+    return std::make_shared<const StripCodec>(std::move(codec), decode, oddities);
+  };
   switch (form.compression) {
     case kNone:
       return nullptr;
     case kLzw:
-      return MakeBytesCodec("imagecodecs_lzw");
+      return make("imagecodecs_lzw", DecodeLzw);
     case kPackBits:
-      return MakeBytesCodec("imagecodecs_packbits");
+      return make("imagecodecs_packbits", DecodeByteRuns);
     case kAdobeDeflate:
     case kDeflate:
-      return MakeBytesCodec("zlib");
+      return make("zlib", DecodeZlibBeginning);
     case kLzma:
-      return MakeBytesCodec("lzma");
+      return make("lzma", DecodeLzmaBeginning);
     case kZstd:
-      return MakeBytesCodec("zstd");
+      return make("zstd", DecodeZstdBeginning);
     case kLerc:
       if (form.lerc_compression == 1) return MakeBytesCodec("zlib");
       if (form.lerc_compression == 2) return MakeBytesCodec("zstd");
@@ -337,8 +393,9 @@ bool IsPlain(const ImageForm& form) {
 }
 
 Result<CodecChain> ChainOf(const ImageForm& form, const TiffFile& file, const Datatype& type,
-                           const std::vector<uint64_t>& chunk) {
-  NDLFS_TRY(auto compressor, CompressorOf(form));
+                           const std::vector<uint64_t>& chunk,
+                           const std::shared_ptr<Oddities>& oddities) {
+  NDLFS_TRY(auto compressor, CompressorOf(form, oddities));
   if (IsPlain(form)) {
     NDLFS_TRY(auto bytes, MakeStoredBytes(StoredType(type, file)));
     return CodecChain::Make({type, chunk}, {}, std::move(bytes), {});
@@ -361,9 +418,6 @@ Result<CodecChain> ChainOf(const ImageForm& form, const TiffFile& file, const Da
   pixels.samples = form.is_interleaved() ? form.samples : 1;
   pixels.predictor = static_cast<unsigned>(form.predictor);
   pixels.order = file.order;
-  // The size of a full strip or tile. An encoder may have filled up the last one to this size.
-  const auto codec = MakePixelCodec(pixels, type);
-  pixels.full_bytes = codec->MaxEncodedSize({type, chunk});
   return CodecChain::Make({type, chunk}, {}, MakePixelCodec(pixels, type),
                           std::move(bytes_to_bytes));
 }
@@ -485,29 +539,30 @@ Result<std::shared_ptr<const ArraySource>> MakeTiffSource(const TiffFile& file, 
                         stack.form.is_tiled ? "tiles" : "strips", size.value_or(UINT64_MAX),
                         max_chunk_size);
   }
-  NDLFS_TRY(spec.codecs, ChainOf(stack.form, file, spec.dtype, spec.grid.max_chunk_shape()));
-  return std::make_shared<TiffSource>(file, std::move(stack), std::move(spec));
+  auto oddities = std::make_shared<Oddities>();
+  NDLFS_TRY(spec.codecs,
+            ChainOf(stack.form, file, spec.dtype, spec.grid.max_chunk_shape(), oddities));
+  return std::make_shared<TiffSource>(file, std::move(stack), std::move(spec),
+                                      std::move(oddities));
 }
 
 Result<std::shared_ptr<const ArraySource>> MakeContiguousSource(const TiffFile& file,
                                                                 const PageStack& stack,
                                                                 uint64_t max_chunk_size) {
   NDLFS_RETURN_IF_ERROR(CheckForm(stack.form));
-  if (!IsPlain(stack.form) || stack.form.is_tiled || stack.pages.size() != 1) {
-    return Unsupported("a stack in one directory that is compressed or tiled");
-  }
   NDLFS_TRY(const Datatype type, TypeOf(stack.form));
-  if (stack.pages[0].offsets.count == 0) return Corrupt("there are no offsets");
-  NDLFS_TRY(const uint64_t begin,
-            ValueIn(file, stack.pages[0].offsets, 0,
-                    [&](uint64_t slot) -> Result<std::shared_ptr<const Bytes>> {
-                      NDLFS_TRY(Bytes bytes, LoadSlot(file, slot));
-                      return std::make_shared<const Bytes>(std::move(bytes));
-                    }));
-  if (begin < kHeaderBytes) return Corrupt("its offset {} is in the header", begin);
+  PageStack first = stack;
+  first.dims.clear();
+  NDLFS_TRY(const auto grid,
+            ChunkGrid::Regular(ShapeOf(first), ChunkOf(first), ChunkGrid::Edge::kCropped));
+  NDLFS_RETURN_IF_ERROR(CheckPages(first, grid));
+  NDLFS_TRY(const auto begin, BeginWithoutGaps(file, first, grid, type.size()));
+  if (!begin) {
+    return Unsupported("a stack in one directory that is compressed, tiled, or has gaps");
+  }
   FlatLayout layout;
   layout.store = file.store;
-  layout.offset = begin;
+  layout.offset = *begin;
   layout.stored = StoredType(type, file);
   layout.shape = ShapeOf(stack);
   return MakeFlatSource(std::move(layout), max_chunk_size);

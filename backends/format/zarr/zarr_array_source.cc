@@ -26,6 +26,13 @@ namespace {
 
 using Index = std::vector<uint64_t>;
 
+// The index of a shard may be larger than the cache, which would then load all of it for each
+// chunk. If it has more than four pages of so many entries, it is kept in these pages.
+constexpr uint64_t kPageEntries = 16'384;
+constexpr uint64_t kMostPagedEntries = uint64_t{1} << 28;
+// Bytes of the entry of such a shard, without the version. An index has 17 or more.
+constexpr size_t kSizeOfShard = sizeof(uint64_t);
+
 // In the folder of an array, besides chunks.
 constexpr size_t kOtherEntries = 1000;
 
@@ -47,8 +54,8 @@ struct Shard {
   std::optional<Generation> version = std::nullopt;
 };
 
-// The entry of a shard in the IndexCache: its decoded index, then the text of the generation in
-// which this was read, and the length of that text.
+// The entry of a shard or a page in the IndexCache: the decoded index, then the text of the
+// generation in which this was read, and the length of that text.
 Bytes WithVersion(const Bytes& index, const Generation& version) {
   const std::string text = version.ToText();
   const auto length = static_cast<uint32_t>(text.size());
@@ -284,10 +291,56 @@ class ZarrArraySource final : public ArraySource,
     for (size_t dim = 0; dim < begin.size(); ++dim) {
       local[dim] = (begin[dim] - shard.origin[dim]) / level.inner_shape()[dim];
     }
-    return ShardLayout::Find(index, Linear(local, counts));
+    const uint64_t chunk = Linear(local, counts);
+    if (index.size() != kSizeOfShard) return ShardLayout::Find(index, chunk);
+    uint64_t size;
+    std::memcpy(&size, index.data(), sizeof(size));
+    return FindInPage(whole, level, shard, counts, size, chunk, indexes);
   }
 
-  // The index of a shard, as the cache keeps it; no bytes for one that is absent.
+  // The same by a page of the index of a shard of `size` bytes, all of which was checked when
+  // it had the version of `shard`.
+  model::Result<std::optional<ByteRange>> FindInPage(const ChunkLocation& whole,
+                                                     const ShardLayout& level,
+                                                     const Shard& shard, const Index& counts,
+                                                     uint64_t size, uint64_t chunk,
+                                                     IndexCache& indexes) const {
+    const uint64_t first = chunk / kPageEntries * kPageEntries;
+    const uint64_t count = std::min(kPageEntries, Count(counts) - first);
+    const auto load = [&]() -> model::Result<Bytes> {
+      NDLFS_TRY(ByteRange range, level.EntriesRange(counts, size, first, count));
+      if (shard.bytes) range.offset += shard.bytes->offset;
+      NDLFS_TRY(const auto value, whole.store->Get(whole.key, range.length,
+                                                   {.range = range,
+                                                    .if_match = shard.version,
+                                                    .never_changes = whole.never_changes}));
+      if (!value || value->bytes.size() != range.length) {
+        return model::Stale("the shard has changed since its index was read");
+      }
+      NDLFS_TRY(const Bytes page, level.DecodeEntries(value->bytes.span(), counts, size));
+      return WithVersion(page, *shard.version);
+    };
+    // Slots of indexes are counted from 0, those of pages from the other end.
+    const uint64_t slot =
+        shard.slot * (kMostPagedEntries / kPageEntries) + first / kPageEntries;
+    NDLFS_TRY(const auto entry, indexes.GetOrLoad(id(), ~slot, load));
+    const auto [page, version] = SplitEntry(entry->span());
+    if (version != shard.version) {
+      return model::Stale("the shard has changed since its index was read");
+    }
+    return ShardLayout::Find(page, chunk - first);
+  }
+
+  // Whether the index of `shard` shall be kept in pages.
+  static bool IsPaged(const ShardLayout& level, const Index& counts, const Shard& shard) {
+    constexpr uint64_t kMostSlots = uint64_t{1} << 44;  // so that numbers of pages are unique
+    const uint64_t entries = Count(counts);
+    return level.has_plain_index() && entries > 4 * kPageEntries &&
+           entries <= kMostPagedEntries && shard.slot < kMostSlots;
+  }
+
+  // The index of a shard, as the cache keeps it: of one that is kept in pages, the size of the
+  // shard alone. No bytes for one that is absent.
   static model::Result<Bytes> LoadIndex(const ChunkLocation& whole, const ShardLayout& level,
                                         const Index& counts, const Shard& shard,
                                         IndexCache& indexes) {
@@ -315,7 +368,12 @@ class ZarrArraySource final : public ArraySource,
     NDLFS_TRY(const ByteRange range, level.IndexRange(counts, size));
     if ((*value)->bytes.size() != range.length)
       return model::Corrupt("the shard was cut short");
-    NDLFS_TRY(const Bytes index, level.DecodeIndex((*value)->bytes.span(), counts, size));
+    NDLFS_TRY(Bytes index, level.DecodeIndex((*value)->bytes.span(), counts, size));
+    const bool is_paged = IsPaged(level, counts, shard);
+    if (is_paged && !ShardLayout::HasOverlaps(index.span())) {
+      index = Bytes(kSizeOfShard);
+      std::memcpy(index.data(), &size, kSizeOfShard);
+    }
     return WithVersion(index, (*value)->info.generation);
   }
 

@@ -73,7 +73,10 @@ class Transfer {
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_URL, attempt.url.c_str());
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+    // libcurl looks for the host alone: another port of it may be somebody else's.
+    if (attempt.same_origin) {
+      curl_easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+    }
     curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "ndlfs");
     // The streams of one connection share its bandwidth.
@@ -419,7 +422,5 @@ class CurlTransport final : public HttpTransport {
 std::shared_ptr<HttpTransport> MakeCurlTransport(CurlOptions options) {
   return std::make_shared<CurlTransport>(std::move(options));
 }
-
-std::string CurlVersion() { return curl_version_info(CURLVERSION_NOW)->version; }
 
 }  // namespace ndlfs::backends

@@ -18,11 +18,9 @@ struct CurlOptions {
 
 // Requests by libcurl, on one thread of its own, which starts with the first request: the
 // process may fork before that. Connections are kept for later requests. TLS is verified.
-// Proxies come from the usual environment variables, and basic authentication from ~/.netrc.
+// Proxies come from the usual environment variables, and basic authentication from ~/.netrc,
+// which no redirect to another host or port takes along.
 // Nothing but http and https is spoken, and link-local addresses are refused.
 std::shared_ptr<HttpTransport> MakeCurlTransport(CurlOptions options);
-
-// "7.88.1"
-std::string CurlVersion();
 
 }  // namespace ndlfs::backends

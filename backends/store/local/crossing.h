@@ -8,6 +8,5 @@ namespace ndlfs::backends {
 // for itself, if it serves a mount whose mount point is below its source. Call it
 // before there are threads.
 void StayOnOneFilesystem();
-bool StaysOnOneFilesystem();
 
 }  // namespace ndlfs::backends

@@ -77,8 +77,6 @@ std::string MakeAbsolute(const std::string& path) {
 
 void StayOnOneFilesystem() { stays_on_one_filesystem = true; }
 
-bool StaysOnOneFilesystem() { return stays_on_one_filesystem; }
-
 model::Result<std::shared_ptr<const SourceRoot>> SourceRoot::Open(
     const std::string& path, bool shared, std::optional<Confinement> confinement) {
   UniqueFd fd(

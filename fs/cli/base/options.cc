@@ -19,49 +19,9 @@ using model::Result;
 
 // Options that mount(8), fstab and systemd pass to every file system, but that do not
 // concern file systems, or that hold for every ndlfs mount anyway.
-constexpr std::array<std::string_view, 43> kGenericOptions = {"_netdev",
-                                                              "async",
-                                                              "atime",
-                                                              "auto",
-                                                              "comment",
-                                                              "default_permissions",
-                                                              "defaults",
-                                                              "dev",
-                                                              "diratime",
-                                                              "dirsync",
-                                                              "exec",
-                                                              "group",
-                                                              "iversion",
-                                                              "lazytime",
-                                                              "loud",
-                                                              "mand",
-                                                              "noatime",
-                                                              "noauto",
-                                                              "nodev",
-                                                              "nodiratime",
-                                                              "noexec",
-                                                              "nofail",
-                                                              "nogroup",
-                                                              "noiversion",
-                                                              "nolazytime",
-                                                              "nomand",
-                                                              "noowner",
-                                                              "norelatime",
-                                                              "nostrictatime",
-                                                              "nosuid",
-                                                              "nouser",
-                                                              "nousers",
-                                                              "owner",
-                                                              "relatime",
-                                                              "ro",
-                                                              "rw",
-                                                              "silent",
-                                                              "strictatime",
-                                                              "suid",
-                                                              "sync",
-                                                              "uhelper",
-                                                              "user",
-                                                              "users"};
+constexpr std::array<std::string_view, 43> kGenericOptions = {
+#include "fs/cli/base/generic_options.inc"
+};
 
 bool IsGeneric(std::string_view name) {
   return name.starts_with("x-") || name.starts_with("X-") ||

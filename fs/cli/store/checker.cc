@@ -38,13 +38,8 @@ bool IsOfTheStore(model::SystemReason reason) {
 // The chunks to read of an array with very many, if a listing tells which are there.
 std::shared_ptr<const std::vector<uint64_t>> FindStored(const backends::ArraySource& source,
                                                         const cache::ArrayCheck& check) {
-  constexpr uint64_t kWorthListing = 4096;  // chunks
-  constexpr size_t kMostStored = 1'000'000;
-  const auto* lists = dynamic_cast<const backends::StoredChunks*>(&source);
-  if (lists == nullptr || !check.in_chunks() || check.part_count() < kWorthListing) {
-    return nullptr;
-  }
-  auto stored = Guarded([&] { return lists->ListChunks(kMostStored); });
+  if (!check.in_chunks()) return nullptr;
+  auto stored = Guarded([&] { return FindStoredChunks(source, check.part_count()); });
   if (!stored || !*stored) return nullptr;
   return std::make_shared<const std::vector<uint64_t>>(**std::move(stored));
 }

@@ -119,12 +119,14 @@ model::Result<int> Describe(const DescribeArguments& arguments) {
     if (!node || !(*node)->source) return nullptr;
     return std::make_shared<cache::ArrayReader>((*node)->source, cache);
   };
-  const auto document =
-      WriteDocument(*store.hierarchy, store.name, store.object, reader_of, &errors, refused);
-  if (!document) {
-    return model::Propagate(WithNearestName(document.error(), store), store.where);
+  const TextSink print = [](std::string_view text) {
+    return WriteStandardOutput(backends::AsBytes(text));
+  };
+  const auto written = WriteDocument(*store.hierarchy, store.name, store.object, reader_of,
+                                     print, &errors, refused);
+  if (!written) {
+    return model::Propagate(WithNearestName(written.error(), store), store.where);
   }
-  NDLFS_RETURN_IF_ERROR(WriteStandardOutput(backends::AsBytes(*document)));
   for (const std::string& error : errors) PrintLeftOut(arguments.store, error);
   return errors.empty() ? 0 : 1;
 }

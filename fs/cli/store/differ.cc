@@ -10,10 +10,12 @@
 #include <map>
 #include <utility>
 
+#include "backends/format/packing.h"
 #include "fs/cli/store/guarded.h"
 #include "fs/cli/store/read_limits.h"
 #include "fs/compare/canonical_value.h"
 #include "fs/compare/short_text.h"
+#include "model/attributes.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
 
@@ -26,6 +28,12 @@ using NodePtr = std::shared_ptr<const backends::Node>;
 
 std::string Both(const std::string& a, const std::string& b) {
   return fmt::format("{} | {}", a, b);
+}
+
+// The same where both look alike; then more exact texts say how they differ.
+std::string Both(const std::string& a, const std::string& b, const std::string& exact_a,
+                 const std::string& exact_b) {
+  return a != b ? Both(a, b) : Both(ShortText(exact_a), ShortText(exact_b));
 }
 
 std::string_view KindOf(const backends::Node& node) {
@@ -52,6 +60,22 @@ std::string PlaceOf(uint64_t at, const std::vector<uint64_t>& shape) {
 
 std::string TextOf(const model::Attribute& attribute) {
   return ShortText(model::WriteFlow(attribute.value, attribute.type));
+}
+
+// The attributes as they are compared with those of `other`: with the fill value of the storage
+// if elements with it are missing, and `other` can say which are. Zarr v2 has 0 unasked.
+std::vector<model::Attribute> ComparedAttributes(const backends::Node& node,
+                                                 const backends::Node& other) {
+  if (node.is_group() || other.is_group()) return node.attributes();
+  constexpr std::string_view kFill = "_FillValue";
+  auto attributes = backends::AttributesOfMissing(node);
+  const bool counts =
+      other.fill_is_missing || model::FindAttribute(other.attributes(), kFill) != nullptr;
+  const auto fill = counts && node.fill_is_missing ? backends::FillValueOf(node) : std::nullopt;
+  if (fill && model::FindAttribute(attributes, kFill) == nullptr) {
+    attributes.push_back({std::string(kFill), node.array().type, {}, *fill, {}});
+  }
+  return attributes;
 }
 
 // Two lists of names, merged in order: calls `visit` with each name and whether each has it.
@@ -190,17 +214,18 @@ void Differ::Compare(const Pair& given, int depth) {
 
 void Differ::CompareAttributes(const Pair& pair, const ObjectPtr& object) {
   std::map<std::string_view, std::pair<const model::Attribute*, const model::Attribute*>> all;
-  for (const auto& attribute : pair.node_a->attributes())
-    all[attribute.name].first = &attribute;
-  for (const auto& attribute : pair.node_b->attributes())
-    all[attribute.name].second = &attribute;
+  const auto attributes_a = ComparedAttributes(*pair.node_a, *pair.node_b);
+  const auto attributes_b = ComparedAttributes(*pair.node_b, *pair.node_a);
+  for (const auto& attribute : attributes_a) all[attribute.name].first = &attribute;
+  for (const auto& attribute : attributes_b) all[attribute.name].second = &attribute;
   for (const auto& [name, both] : all) {
     const auto& [of_a, of_b] = both;
     if (of_a && of_b && CanonicalValue(*of_a) == CanonicalValue(*of_b)) continue;
-    AddLine(
-        object, "attribute",
-        fmt::format("{}: {}", ShortText(std::string(name)),
-                    Both(of_a ? TextOf(*of_a) : "(none)", of_b ? TextOf(*of_b) : "(none)")));
+    const auto text = [](const model::Attribute* of) { return of ? TextOf(*of) : "(none)"; };
+    const auto exact = [](const model::Attribute* of) { return of ? CanonicalValue(*of) : ""; };
+    AddLine(object, "attribute",
+            fmt::format("{}: {}", ShortText(std::string(name)),
+                        Both(text(of_a), text(of_b), exact(of_a), exact(of_b))));
   }
 }
 
@@ -266,8 +291,10 @@ void Differ::CompareArrays(const Pair& pair, const ObjectPtr& object) {
   const auto canonical_a = CanonicalType::Make(type_a);
   const auto canonical_b = CanonicalType::Make(type_b);
   if (!canonical_a || !canonical_b || canonical_a->json() != canonical_b->json()) {
+    const auto exact = [](const auto& type) { return type ? type->json() : "unknown"; };
     AddLine(object, "type",
-            Both(ShortText(model::WriteFlow(type_a)), ShortText(model::WriteFlow(type_b))));
+            Both(ShortText(model::WriteFlow(type_a)), ShortText(model::WriteFlow(type_b)),
+                 exact(canonical_a), exact(canonical_b)));
   }
   if (shape != other_shape) {
     AddLine(object, "shape",

@@ -14,10 +14,14 @@
 
 #include "backends/detection.h"
 #include "backends/store/keys.h"
+#include "cache/array_reader.h"
+#include "cache/chunk_cache.h"
 #include "fs/cli/base/nearest.h"
 #include "fs/cli/store/source_path.h"
 #include "fs/serve/open_source.h"
 #include "fs/serve/source_check.h"
+#include "fs/view/all_views.h"
+#include "fs/view/base/view_path.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -144,19 +148,62 @@ model::Error WithProposal(const model::Error& error, const std::string& given) {
                                        stdfs::path(given).lexically_relative(parent).string()));
 }
 
-std::string NotAStore(const std::string& path) {
+// Why there is no file `name` of `store.object`, if that is a slice or the like which makes no
+// sense; nullopt if something else is the matter.
+std::optional<model::Error> RefusalOf(const OpenedStore& store, std::string_view name) {
+  constexpr uint64_t kCacheSize = uint64_t{64} << 20;
+  const auto path = ViewPath::Parse(name);
+  if (!path || !path->has_brackets()) return std::nullopt;
+  const auto node = store.hierarchy->Load(store.object);
+  if (!node) return std::nullopt;
+  cache::ChunkCache cache(kCacheSize);
+  std::optional<ViewName> found;
+  if ((*node)->is_group()) {
+    const auto group = MakeGroupInput(store.hierarchy, store.object, cache);
+    if (group) found = GroupViews().Find(**group, name);
+  } else if ((*node)->source) {
+    const auto reader = std::make_shared<const cache::ArrayReader>((*node)->source, cache);
+    ArrayInput input = MakeArrayInput(*node, reader, {});
+    input.group = MakeGroupAround(store.hierarchy, store.object, cache);
+    found = ArrayViews().Find(input, name);
+  }
+  if (!found) return std::nullopt;
+  if (found->refusal) return model::Error(*found->refusal).In(name);
+  return model::BadInput("{} is a file of {}: ndlfs cat writes it with --view and --slice",
+                         name, store.object)
+      .value();
+}
+
+// The same for a path in a mount.
+std::optional<model::Error> RefusalAt(const std::filesystem::path& path,
+                                      const RemoteAccess& access) {
+  const auto file = ViewPath::Parse(path.filename().string());
+  if (!file || !file->has_brackets()) return std::nullopt;
+  const auto store = OpenStore(path.parent_path().string(), access);
+  return store ? RefusalOf(*store, path.filename().string()) : std::nullopt;
+}
+
+std::string NotAStore(const Source& source, const std::string& path) {
+  const std::string content = backends::DescribeOtherFile(source, path);
+  return "not an array store" + (content.empty() ? "" : " (" + content + ")");
+}
+
+// The same for `name` on this machine, where it may also be a device or a pipe.
+std::string NotALocalStore(const std::string& name, const Source& source,
+                           const std::string& path) {
   struct ::stat status;
   std::string_view special;
-  if (::stat(path.c_str(), &status) == 0) special = SpecialKind(status.st_mode);
-  if (!special.empty()) return fmt::format("{}, and not an array store", special);
-  return "not an array store";
+  if (::stat(name.c_str(), &status) == 0) special = SpecialKind(status.st_mode);
+  if (special.empty()) return NotAStore(source, path);
+  return fmt::format("{}, and not an array store", special);
 }
 
 Result<OpenedStore> OpenStoreBehindUrl(const std::string& url, const RemoteAccess& access) {
   const std::string shown = ShownUrl(url);
   NDLFS_TRY(const auto place, OpenUrl(url, access));
   NDLFS_TRY(const auto* format, FormatAt(*place.source, place.file), shown);
-  if (format == nullptr) return model::Unsupported("{}: not an array store", shown);
+  if (format == nullptr)
+    return model::Unsupported("{}: {}", shown, NotAStore(*place.source, place.file));
   NDLFS_TRY(OpenedStore store, OpenAt(place.source, place.file, *format, access.ref));
   store.where = shown;
   return store;
@@ -167,12 +214,16 @@ Result<OpenedStore> OpenStoreBehindUrl(const std::string& url, const RemoteAcces
 Result<OpenedStore> OpenStore(const std::string& path, const RemoteAccess& access) {
   if (IsUrl(path)) return OpenStoreBehindUrl(path, access);
   const auto found = FindSourcePath(path);
-  if (!found) return model::Propagate(WithProposal(found.error(), path));
+  if (!found) {
+    if (const auto refusal = RefusalAt(path, access)) return model::Propagate(*refusal, path);
+    return model::Propagate(WithProposal(found.error(), path));
+  }
   SourcePath place = *found;
   NDLFS_TRY(RemotePlace opened, OpenLocal(place.root, false, access), path);
   const auto& source = opened.source;
   NDLFS_TRY(const auto* format, FormatAt(*source, place.path), path);
-  if (format == nullptr) return model::Unsupported("{}: {}", path, NotAStore(path));
+  if (format == nullptr)
+    return model::Unsupported("{}: {}", path, NotALocalStore(path, *source, place.path));
   if (format->describes_others()) {
     place = WidenForDescription(std::move(place));
     NDLFS_TRY(opened, OpenLocal(place.root, false, access), path);
@@ -215,6 +266,9 @@ Result<OpenedStore> FollowLinks(const OpenedStore& store, std::string_view path)
 model::Error WithNearestName(const model::Error& error, const OpenedStore& store) {
   if (error.code() != model::ErrorCode::kNotFound) return error;
   const std::string group(model::ParentPath(store.object));
+  OpenedStore around = store;
+  around.object = group;
+  if (const auto refusal = RefusalOf(around, model::BaseName(store.object))) return *refusal;
   const auto names = store.hierarchy->List(group);
   if (!names) return error;
   // A link that leads to the name is the question, and no answer.

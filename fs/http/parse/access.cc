@@ -38,33 +38,33 @@ bool EqualsInConstantTime(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-// "Bearer X", "token X", or "Basic" with any user and the password X.
-std::optional<std::string> TokenOf(std::string_view authorization) {
+// "Bearer X", "token X", or "Basic" with X as the user or the password.
+bool ShowsToken(std::string_view authorization, std::string_view token) {
   authorization = TrimBlanks(authorization);
-  const size_t blank = authorization.find(' ');
-  if (blank == authorization.npos) return std::nullopt;
+  const size_t blank = std::min(authorization.find(' '), authorization.size());
   const std::string_view scheme = authorization.substr(0, blank);
   const std::string_view rest = TrimBlanks(authorization.substr(blank));
   if (EqualsIgnoringCase(scheme, "Bearer") || EqualsIgnoringCase(scheme, "token")) {
-    return std::string(rest);
+    return EqualsInConstantTime(rest, token);
   }
-  if (!EqualsIgnoringCase(scheme, "Basic")) return std::nullopt;
   const auto decoded = model::DecodeBase64(rest);
-  if (!decoded) return std::nullopt;
+  if (!EqualsIgnoringCase(scheme, "Basic") || !decoded) return false;
   const std::string_view pair(reinterpret_cast<const char*>(decoded->data()), decoded->size());
   const size_t colon = pair.find(':');
-  if (colon == pair.npos) return std::nullopt;
-  return std::string(pair.substr(colon + 1));
+  if (colon == pair.npos) return false;
+  const bool is_user = EqualsInConstantTime(pair.substr(0, colon), token);
+  return EqualsInConstantTime(pair.substr(colon + 1), token) || is_user;
 }
 
 // "a=1; b=2"
-bool HasCookie(std::string_view cookies, std::string_view token) {
+bool HasCookie(std::string_view cookies, const Secret& secret) {
   while (!cookies.empty()) {
     const size_t end = std::min(cookies.find(';'), cookies.size());
-    const std::string_view pair = TrimBlanks(cookies.substr(0, end));
+    std::string_view pair = TrimBlanks(cookies.substr(0, end));
+    if (pair.starts_with(kHostPrefix)) pair.remove_prefix(kHostPrefix.size());
     const size_t equals = pair.find('=');
-    if (equals != pair.npos && pair.substr(0, equals) == kTokenCookie &&
-        EqualsInConstantTime(pair.substr(equals + 1), token)) {
+    if (equals != pair.npos && pair.substr(0, equals) == secret.cookie_name &&
+        EqualsInConstantTime(pair.substr(equals + 1), secret.cookie)) {
       return true;
     }
     cookies.remove_prefix(std::min(end + 1, cookies.size()));
@@ -83,15 +83,27 @@ bool IsTrustedHost(std::string_view host, const std::vector<std::string>& names)
 }
 
 TokenPlace FindToken(const RequestTarget& target, const Credentials& credentials,
-                     std::string_view token) {
-  if (credentials.authorization) {
-    const auto shown = TokenOf(*credentials.authorization);
-    if (shown && EqualsInConstantTime(*shown, token)) return TokenPlace::kField;
+                     const Secret& secret) {
+  if (credentials.authorization && ShowsToken(*credentials.authorization, secret.token)) {
+    return TokenPlace::kField;
   }
-  if (credentials.cookie && HasCookie(*credentials.cookie, token)) return TokenPlace::kField;
+  if (credentials.cookie && HasCookie(*credentials.cookie, secret)) return TokenPlace::kCookie;
   const auto parameter = target.Parameter(kTokenParameter);
-  return parameter && EqualsInConstantTime(*parameter, token) ? TokenPlace::kUrl
-                                                              : TokenPlace::kNone;
+  return parameter && EqualsInConstantTime(*parameter, secret.token) ? TokenPlace::kUrl
+                                                                     : TokenPlace::kNone;
+}
+
+bool TakeTokenOfPath(RequestTarget& target, std::string_view token) {
+  if (token.empty() || target.names.empty()) return false;
+  if (!EqualsInConstantTime(target.names[0], token)) return false;
+  target.names.erase(target.names.begin());
+  return true;
+}
+
+bool IsOriginOf(std::string_view origin, std::string_view host) {
+  const size_t scheme_end = origin.find("://");
+  return scheme_end != origin.npos &&
+         EqualsIgnoringCase(origin.substr(scheme_end + 3), TrimBlanks(host));
 }
 
 }  // namespace ndlfs::fs

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "fs/http/parse/fields.h"
 #include "model/number_text.h"
@@ -44,6 +45,24 @@ Spec ParseSpec(std::string_view text, uint64_t size) {
   return {.is_valid = true, .range = FileRange{*first, std::min(*last, size - 1) - *first + 1}};
 }
 
+// Ranges that overlap or touch are one range, so that no byte is sent twice.
+void Merge(std::vector<FileRange>& parts) {
+  std::vector<FileRange> sorted = parts;
+  std::ranges::sort(sorted, {}, &FileRange::offset);
+  std::vector<FileRange> merged;
+  for (const FileRange& part : sorted) {
+    const bool touches =
+        !merged.empty() && part.offset <= merged.back().offset + merged.back().length;
+    if (!touches) {
+      merged.push_back(part);
+      continue;
+    }
+    FileRange& last = merged.back();
+    last.length = std::max(last.length, part.offset - last.offset + part.length);
+  }
+  if (merged.size() < parts.size()) parts = std::move(merged);
+}
+
 }  // namespace
 
 RangeRequest ParseRanges(std::string_view field, uint64_t size) {
@@ -53,8 +72,6 @@ RangeRequest ParseRanges(std::string_view field, uint64_t size) {
   field.remove_prefix(kUnit.size());
   RangeRequest out{.kind = kUnsatisfiable};
   size_t count = 0;
-  uint64_t total = 0;
-  bool is_too_long = false;
   for (bool more = true; more;) {
     const size_t comma = std::min(field.find(','), field.size());
     const std::string_view text = TrimBlanks(field.substr(0, comma));
@@ -64,12 +81,10 @@ RangeRequest ParseRanges(std::string_view field, uint64_t size) {
     if (++count > kMostRanges) return {.kind = kUnsatisfiable};
     const Spec spec = ParseSpec(text, size);
     if (!spec.is_valid) return {};
-    if (!spec.range) continue;
-    is_too_long = is_too_long || spec.range->length > size - total;
-    if (!is_too_long) total += spec.range->length;
-    out.parts.push_back(*spec.range);
+    if (spec.range) out.parts.push_back(*spec.range);
   }
-  if (count == 0 || is_too_long) return {};
+  if (count == 0) return {};
+  Merge(out.parts);
   if (!out.parts.empty()) out.kind = RangeRequest::Kind::kParts;
   return out;
 }

@@ -23,14 +23,15 @@ struct RangeRequest {
     kUnsatisfiable,  // the file has none of the bytes, or the ranges are too many
   };
   Kind kind = Kind::kWhole;
-  std::vector<FileRange> parts = {};  // in the order of the request; they may overlap
+  // In the order of the request. If some of them overlap or touch, merged and sorted.
+  std::vector<FileRange> parts = {};
 };
 
 // A request with more ranges is unsatisfiable.
 inline constexpr size_t kMostRanges = 64;
 
-// The ranges that the field `Range` asks for, of a file of `size` bytes. All of them together
-// are not longer than the file; a request for more gets the whole file.
+// The ranges that the field `Range` asks for, of a file of `size` bytes. No byte is in two of
+// them.
 RangeRequest ParseRanges(std::string_view field, uint64_t size);
 
 }  // namespace ndlfs::fs

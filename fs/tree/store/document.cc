@@ -7,7 +7,9 @@
 #include <variant>
 
 #include "backends/base/checked.h"
+#include "backends/format/outline.h"
 #include "fs/view/all_views.h"
+#include "model/ndl/group_writer.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
 
@@ -56,13 +58,6 @@ class ValueFiller {
               const std::function<void(const model::Error&)>& refused)
       : reader_of_(reader_of), refused_(refused) {}
 
-  void Fill(model::Group& group, std::string_view path) const {
-    for (auto& dimcoord : group.dimcoords) {
-      Fill(dimcoord, model::JoinPath(path, dimcoord.name));
-    }
-    for (auto& ndarray : group.ndarrays) Fill(ndarray, model::JoinPath(path, ndarray.name));
-    for (auto& child : group.groups) Fill(child, model::JoinPath(path, child.name));
-  }
   void Fill(model::DimCoord& dimcoord, std::string_view path) const {
     const auto& size = dimcoord.size();
     if (!size || *size <= kMaxValueElements) Read(dimcoord, path);
@@ -99,33 +94,104 @@ Entity Described(Entity entity, const backends::Node& node, std::string_view sto
   return entity;
 }
 
-model::Result<std::string> DescribeGroup(const backends::Hierarchy& hierarchy,
-                                         std::string_view store_name, std::string_view path,
-                                         const ValueFiller& filler,
-                                         std::vector<std::string>* errors) {
-  NDLFS_TRY(model::Group group, backends::ReadGroup(hierarchy, path, errors));
-  filler.Fill(group, path);
-  if (path != "/") return model::WriteGroup(group, path);
-  return model::WriteFile({std::string(store_name), std::move(group)});
-}
+using backends::Outline;
+
+// Writes the document of a group, object by object.
+class GroupDocument {
+ public:
+  GroupDocument(const backends::Hierarchy& hierarchy, const ValueFiller& filler,
+                const TextSink& sink, std::string_view path)
+      : hierarchy_(hierarchy),
+        filler_(filler),
+        sink_(sink),
+        writer_(text_, std::string(path)) {}
+
+  void KnowCoordinates(const Outline& group, const std::string& path) {
+    for (const Outline& child : group.children) {
+      std::string child_path = model::JoinPath(path, child.name);
+      if (child.kind == Outline::Kind::kGroup) KnowCoordinates(child, child_path);
+      if (child.kind == Outline::Kind::kDimCoord) writer_.Know(std::move(child_path));
+    }
+  }
+
+  model::Result<void> Write(const Outline& outline, const std::string& path) {
+    NDLFS_TRY(const auto group, LoadGroup(hierarchy_, outline, path));
+    writer_.Begin(group, path,
+                  outline.Has(Outline::Kind::kDimCoord) || outline.Has(Outline::Kind::kNdarray),
+                  !outline.Has(Outline::Kind::kGroup));
+    for (const auto kind : {Outline::Kind::kDimCoord, Outline::Kind::kNdarray}) {
+      NDLFS_RETURN_IF_ERROR(VisitChildren(outline, kind, path, &GroupDocument::WriteArray));
+    }
+    writer_.EndArrays(group.links);
+    NDLFS_RETURN_IF_ERROR(
+        VisitChildren(outline, Outline::Kind::kGroup, path, &GroupDocument::Write));
+    writer_.End();
+    return {};
+  }
+  model::Result<void> End() { return sink_(text_); }
+
+ private:
+  using Visit = model::Result<void> (GroupDocument::*)(const Outline&, const std::string&);
+  model::Result<void> VisitChildren(const Outline& group, Outline::Kind kind,
+                                    const std::string& path, Visit visit) {
+    for (const Outline& child : group.children) {
+      if (child.kind != kind) continue;
+      NDLFS_RETURN_IF_ERROR((this->*visit)(child, model::JoinPath(path, child.name)));
+      constexpr size_t kPart = size_t{64} << 10;
+      if (text_.size() < kPart) continue;
+      NDLFS_RETURN_IF_ERROR(sink_(text_));
+      text_.clear();
+    }
+    return {};
+  }
+
+  model::Result<void> WriteArray(const Outline& outline, const std::string& path) {
+    auto array = LoadArray(hierarchy_, outline, path);
+    if (!array && array.error().is_momentary()) return model::Propagate(array.error());
+    if (!array) return {};  // it has gone since the outline was read
+    if (outline.kind == Outline::Kind::kDimCoord) {
+      filler_.Fill(*array, path);
+      writer_.Add(*array);
+    } else {
+      filler_.Fill(static_cast<model::Ndarray&>(*array), path);
+      writer_.Add(static_cast<const model::Ndarray&>(*array));
+    }
+    return {};
+  }
+
+  const backends::Hierarchy& hierarchy_;
+  const ValueFiller& filler_;
+  const TextSink& sink_;
+  std::string text_;
+  model::GroupWriter writer_;
+};
 
 }  // namespace
 
-model::Result<std::string> WriteDocument(
-    const backends::Hierarchy& hierarchy, std::string_view store_name, std::string_view path,
-    const ReaderOf& reader_of, std::vector<std::string>* errors,
-    const std::function<void(const model::Error&)>& refused) {
+model::Result<void> WriteDocument(const backends::Hierarchy& hierarchy,
+                                  std::string_view store_name, std::string_view path,
+                                  const ReaderOf& reader_of, const TextSink& sink,
+                                  std::vector<std::string>* errors,
+                                  const std::function<void(const model::Error&)>& refused) {
   NDLFS_TRY(const auto node, hierarchy.Load(path));
   const ValueFiller filler(reader_of, refused);
-  if (node->is_group()) return DescribeGroup(hierarchy, store_name, path, filler, errors);
+  if (node->is_group()) {
+    NDLFS_TRY(const auto outline, backends::ReadOutline(hierarchy, path, errors));
+    GroupDocument document(hierarchy, filler, sink, path);
+    document.KnowCoordinates(outline, std::string(path));
+    NDLFS_RETURN_IF_ERROR(document.Write(outline, std::string(path)));
+    return document.End();
+  }
   if (errors && node->error) {
     errors->push_back(model::Error(*node->error).In(path).message());
   }
   const std::string_view group = model::ParentPath(path);
   if (const auto* dimcoord = std::get_if<model::DimCoord>(&node->entity)) {
-    return model::WriteDimCoord(Described(*dimcoord, *node, store_name, path, filler), group);
+    return sink(
+        model::WriteDimCoord(Described(*dimcoord, *node, store_name, path, filler), group));
   }
-  return model::WriteNdarray(Described(node->array(), *node, store_name, path, filler), group);
+  return sink(
+      model::WriteNdarray(Described(node->array(), *node, store_name, path, filler), group));
 }
 
 }  // namespace ndlfs::fs

@@ -107,22 +107,27 @@ model::Result<DocumentPtr> Write(const DocumentWriter& writer,
       refusals.Add(entity.error());
       return nullptr;
     }
-    notes.Note(ObjectSet::Kind::kData, array, (*entity)->generation());
+    notes.NoteData(**entity);
     return (*entity)->reader();
   };
-  NDLFS_TRY(auto text, writer(traced, store->place()->name, path, reader_of,
-                              [&](const model::Error& error) { refusals.Add(error); }));
+  auto document = std::make_shared<Document>();
+  auto text = std::make_shared<cache::SpilledBytes>(store->services().cache.spill_space());
+  NDLFS_RETURN_IF_ERROR(writer(
+      traced, store->place()->name, path, reader_of,
+      [&](std::string_view part) {
+        document->hash = HashPath(document->hash, part);
+        return text->Append(part);
+      },
+      [&](const model::Error& error) { refusals.Add(error); }));
   if (refusals.passing()) return model::Propagate(*refusals.passing());
   // On a mount for others a document tells of all that there is, or of nothing: what it leaves
   // out would look as if it were not there.
   if (store->is_shared() && backends::CallerScope::denials() != denials) {
     return model::IoError(EACCES, store->Describe() + path);
   }
-  text.shrink_to_fit();
-  auto document = std::make_shared<Document>();
+  text->Finish();
   document->complete = !refusals.any();
-  document->hash = HashPath(text.size(), text);
-  document->text = std::make_shared<const std::string>(std::move(text));
+  document->text = std::move(text);
   notes.MoveTo(document->objects, nullptr, age.since(), opening);
   document->mtime_ns = traced.mtime_ns();
   return document;
@@ -131,7 +136,7 @@ model::Result<DocumentPtr> Write(const DocumentWriter& writer,
 uint64_t WeightOf(const Document& document) {
   // The blocks and entries that lists of documents need for each.
   constexpr uint64_t kBesides = 512;
-  return kBesides + sizeof(Document) + document.text->capacity() +
+  return kBesides + sizeof(Document) + document.text->held_bytes() +
          document.objects.list_bytes();
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cache/spill_space.h"
 #include "fs/tree/object_set.h"
 #include "fs/tree/store/document.h"
 #include "fs/tree/store/mounted_store.h"
@@ -19,7 +20,7 @@ namespace ndlfs::fs {
 
 // The text of one `.ndl.yaml`. Immutable.
 struct Document {
-  std::shared_ptr<const std::string> text;
+  std::shared_ptr<const cache::SpilledBytes> text;
   uint64_t hash = 0;  // of the text
   // False if an error of the system made the writer leave something out. The next look then
   // writes the text again.
@@ -30,9 +31,10 @@ struct Document {
 using DocumentPtr = std::shared_ptr<const Document>;
 
 // WriteDocument() of document.h; tests have a writer of their own.
-using DocumentWriter = std::function<model::Result<std::string>(
+using DocumentWriter = std::function<model::Result<void>(
     const backends::Hierarchy& hierarchy, std::string_view store_name, std::string_view path,
-    const ReaderOf& reader_of, const std::function<void(const model::Error&)>& refused)>;
+    const ReaderOf& reader_of, const TextSink& sink,
+    const std::function<void(const model::Error&)>& refused)>;
 
 // Writes each document once for each version of the objects in it, and keeps the documents that
 // were used last, up to a fixed number of bytes. After a transient failure, such as too many

@@ -13,6 +13,7 @@
 #include "backends/store/keys.h"
 #include "backends/store/request_scope.h"
 #include "cache/chunk_ledger.h"
+#include "cache/chunk_loader.h"
 #include "fs/tree/store/store_attributes.h"
 #include "model/path_name.h"
 
@@ -596,6 +597,11 @@ Entity::Data MountedStore::DataOf(Entity::Facts& facts, NotedFailures& failures,
                                   Freshness::Time asked_at) {
   const auto& source = facts.node->source;
   if (facts.node->is_group() || source == nullptr) return {};
+  const backends::ArraySpec& spec = source->spec();
+  if (!cache::MayReadInPlace(spec) && !source->contiguous() && !source->joined()) {
+    const auto fits = cache::CheckFits(spec, spec.grid.max_chunk_shape());
+    if (!fits) return AddProblem(facts, fits.error()), Entity::Data();
+  }
   auto ledger = BeginLedger(facts, failures, continues, asked_at);
   auto reader = std::make_shared<const cache::ArrayReader>(source, services_.cache, ledger);
   const ArrayInput input = MakeArrayInput(facts.node, reader, services_.scan);

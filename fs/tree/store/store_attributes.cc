@@ -13,7 +13,7 @@ using backends::Permissions;
 
 Attributes AttributesWith(const Permissions& permissions, mode_t type, int64_t mtime_ns) {
   return {.mode = type | permissions.mode,
-          .size = 0,
+          .size = {},
           .uid = permissions.uid,
           .gid = permissions.gid,
           .mtime_ns = mtime_ns,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Times, owners and permissions in the folders of a store. Sizes are 0.
+// Times, owners and permissions in the folders of a store. Without sizes.
 #pragma once
 
 #include <cstdint>

@@ -261,7 +261,7 @@ bool DecodedCache::IsCurrent(const std::string& key, uint64_t version, const Sea
   for (const auto& [path, version] : seal.reads) {
     auto generation = Generation::FromText(version);
     if (!version.empty() && !generation) return false;
-    reads.push_back({root_, path, false, std::move(generation)});
+    reads.push_back({root_, path, std::move(generation)});
   }
   const auto change = backends::FindChange(reads);
   if (!change) return false;  // nobody can tell at this moment
@@ -335,7 +335,7 @@ std::optional<DecodedCache::Reads> DecodedCache::NoteReads(const AllReads& all) 
   std::vector<std::string> paths;
   for (const ReadSet::Read& read : all.reads) {
     auto path = PathOf(read);
-    if (read.is_listing || !path || path->find('\0') != path->npos) return std::nullopt;
+    if (!path || path->find('\0') != path->npos) return std::nullopt;
     noted.emplace_back(*path, read.version ? read.version->ToText() : "");
     paths.push_back(*std::move(path));
   }

@@ -33,6 +33,7 @@ Result<Names> ListNames(const MountContext& context, const std::string& path) {
   for (;;) {
     NDLFS_TRY(const auto* entry, listing->Next(), path);
     if (entry == nullptr) break;
+    if (context.IsHidden(entry->name)) continue;
     ++names.count;
     names.first.emplace_back(entry->name);
     // The first by name, of any number.

@@ -92,8 +92,9 @@ class SumsFile final : public TreeNode {
   SumsFile(std::vector<SummedFile> files, const Attributes& attributes)
       : files_(std::make_shared<const std::vector<SummedFile>>(std::move(files))),
         attributes_(attributes) {
-    attributes_.size = 0;
-    for (const SummedFile& file : *files_) attributes_.size += LineSize(file);
+    uint64_t size = 0;
+    for (const SummedFile& file : *files_) size += LineSize(file);
+    attributes_.size = size;
   }
 
   Relation Compare(const TreeNode& fresh) const override {

@@ -40,8 +40,8 @@ bool IsOutdated(MountedStore& store, const Entity& entity, const EntityView& vie
 // A number that two views share if nothing is known to differ between them, or between their
 // parts. If only the generation can tell, it is their generation: chunks are known to have
 // changed, or the size is not known.
-uint64_t FactsOf(const Entity& entity, const Attributes& attributes,
-                 std::optional<uint64_t> size, const EntityView* made) {
+uint64_t FactsOf(const Entity& entity, const Attributes& attributes, FileSize size,
+                 const EntityView* made) {
   const uint64_t generation = made ? made->generation : entity.generation();
   if (entity.version() == 0 || entity.is_group() || entity.facts().data_mtime_ns != 0 ||
       !size) {
@@ -323,7 +323,7 @@ class ViewFile final : public TreeNode {
   const Attributes attributes_;  // without the size
   const uint64_t facts_;
   mutable model::Mutex mutex_;
-  mutable std::optional<uint64_t> size_ GUARDED_BY(mutex_);
+  mutable FileSize size_ GUARDED_BY(mutex_);
   mutable Unsized unsized_ GUARDED_BY(mutex_);
   uint64_t generation_ GUARDED_BY(mutex_);
   bool served_ GUARDED_BY(mutex_) = false;
@@ -331,12 +331,12 @@ class ViewFile final : public TreeNode {
 
 }  // namespace
 
-ListedFile DescribeViewFile(const Entity& entity, const Attributes& attributes,
-                            std::optional<uint64_t> size, const EntityView* made) {
+ListedFile DescribeViewFile(const Entity& entity, const Attributes& attributes, uint64_t size,
+                            const EntityView* made) {
   ListedFile file{attributes,
                   {.contents = made ? made->generation : entity.generation(),
                    .facts = FactsOf(entity, attributes, size, made)}};
-  file.attributes.size = size.value_or(0);
+  file.attributes.size = size;
   return file;
 }
 

@@ -20,9 +20,9 @@ namespace ndlfs::fs {
 TreeNodePtr MakeViewFile(MountContext& context, std::shared_ptr<MountedStore> store,
                          EntityPtr entity, EntityViewPtr made, ViewPtr view, std::string below);
 
-// The same file as a listing tells it. Its size is `size` and not that in `attributes`; nullopt
-// if only a scan finds it. `made` is null if the view is made of the entity alone.
-ListedFile DescribeViewFile(const Entity& entity, const Attributes& attributes,
-                            std::optional<uint64_t> size, const EntityView* made = nullptr);
+// The same file as a listing tells it. Its size is `size` and not that in `attributes`. `made`
+// is null if the view is made of the entity alone.
+ListedFile DescribeViewFile(const Entity& entity, const Attributes& attributes, uint64_t size,
+                            const EntityView* made = nullptr);
 
 }  // namespace ndlfs::fs

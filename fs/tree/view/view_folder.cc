@@ -119,10 +119,12 @@ std::optional<ListedFile> ViewFolder::FindListed(std::string_view name) const {
   if (!present) return std::nullopt;
   const auto node = present->directory->Find(name);
   const ViewPtr file = node ? FileOf(*node) : nullptr;
-  if (file == nullptr) return std::nullopt;
+  // Only a lookup may decode to find a size.
+  const FileSize size = file ? file->size() : FileSize();
+  if (!size) return std::nullopt;
   const auto& [entity, made, directory] = present->view;
-  return DescribeViewFile(*entity, FileAttributes(*present->store, *entity, *made),
-                          file->size(), made.get());
+  return DescribeViewFile(*entity, FileAttributes(*present->store, *entity, *made), *size,
+                          made.get());
 }
 
 }  // namespace

@@ -11,9 +11,12 @@
 namespace ndlfs::fs {
 
 // "06:00Z01jan2000 6hr": the first of `times` and the step between them, in minutes, hours,
-// days, or months. `units` are those of CF: "hours since 2000-01-01". nullopt if GrADS cannot
-// say it: the step differs, goes backwards or is no whole number of minutes; a year is not in 1
-// to 9999; or a time of the standard calendar is before 1582-10-15. See also GradsCalendarOf().
+// days, months or years, at most 99 of them. Times are equally many months from each other if
+// they are at the same time of their months or in the middle, up to a day, or on the last days.
+// `units` are those of CF: "hours since 2000-01-01"; months and years count those of the
+// calendar. nullopt if GrADS cannot say it: the step differs, goes backwards or is no whole
+// number of minutes; a year is not in 1 to 9999; or a time of the standard calendar is before
+// 1582-10-15. See also GradsCalendarOf().
 std::optional<std::string> GradsTime(const std::vector<double>& times, std::string_view units,
                                      std::string_view calendar);
 

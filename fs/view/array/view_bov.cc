@@ -99,6 +99,7 @@ Result<ViewNode> MakeBov(const ArrayInput& input) {
 
 const ArrayViewKind kBovView = {
     .file_name = "data.bov",
+    .description = "BOV header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingBov(input).has_value(); },
     .is_listed = &IsListedHeader,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // ENVI's header for data.raw. GDAL looks for it next to the file that it opens.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "backends/format/packing.h"
 #include "fs/view/array/views.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/base/raw_header.h"
@@ -21,6 +23,9 @@ namespace {
 
 using model::Result;
 using Transform = std::optional<GeoTransform>;
+
+// More bands have no line of factors, with one for each of them.
+constexpr uint64_t kMostFactors = 4096;
 
 // 0 where ENVI has no such numbers.
 int EnviTypeOf(Number number) {
@@ -57,6 +62,7 @@ struct Envi {
   int type = 0;
   std::string name;
   std::string missing;
+  backends::Packing packing;
 };
 
 std::optional<Envi> FittingEnvi(const ArrayInput& input) {
@@ -68,7 +74,8 @@ std::optional<Envi> FittingEnvi(const ArrayInput& input) {
     return std::nullopt;
   // Pixels of several numbers are one picture, or there is no word for their order.
   if (raster->samples > 1 && raster->pages > 1) return std::nullopt;
-  return Envi{*raster, EnviTypeOf(raster->number), NameInHeader(input), MissingText(input)};
+  return Envi{*raster, EnviTypeOf(raster->number), NameInHeader(input), MissingText(input),
+              backends::ReadPacking(*input.node).value_or(backends::Packing())};
 }
 
 // A system in the words of ENVI: a projection, and what follows the size of pixels.
@@ -128,13 +135,21 @@ std::string Render(const Envi& envi, const std::optional<MapPlace>& place,
                    const Transform& transform, const NumberText& text) {
   const Raster& raster = envi.raster;
   const bool is_interleaved = raster.samples > 1;
+  const uint64_t bands = is_interleaved ? raster.samples : raster.pages;
   std::string out = "ENVI\n";
   out += fmt::format("description = {{{}}}\n", envi.name);
-  out += fmt::format("samples = {}\nlines = {}\nbands = {}\n", raster.width, raster.height,
-                     is_interleaved ? raster.samples : raster.pages);
+  out +=
+      fmt::format("samples = {}\nlines = {}\nbands = {}\n", raster.width, raster.height, bands);
   out += "header offset = 0\nfile type = ENVI Standard\n";
   out += fmt::format("data type = {}\ninterleave = {}\nbyte order = 0\n", envi.type,
                      is_interleaved ? "bip" : "bsq");
+  if (envi.packing.is_scaled() && bands <= kMostFactors) {
+    const auto of_bands = [&](double number) {
+      return fmt::format("{}", fmt::join(std::vector(bands, number), ", "));
+    };
+    out += fmt::format("data gain values = {{{}}}\n", of_bands(envi.packing.factor()));
+    out += fmt::format("data offset values = {{{}}}\n", of_bands(envi.packing.shift()));
+  }
   if (!envi.missing.empty()) out += fmt::format("data ignore value = {}\n", envi.missing);
   const bool is_upright =
       transform && transform->dy < 0 && transform->x_of_line == 0 && transform->y_of_pixel == 0;
@@ -164,6 +179,7 @@ Result<ViewNode> MakeEnvi(const ArrayInput& input) {
 // data.npy and data.txt, too, and GDAL would show wrong numbers of these.
 const ArrayViewKind kEnviView = {
     .file_name = "data.raw.hdr",
+    .description = "ENVI header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingEnvi(input).has_value(); },
     .is_listed = &IsListedHeader,
@@ -172,6 +188,7 @@ const ArrayViewKind kEnviView = {
 
 const ArrayViewKind kShortEnviView = {
     .file_name = "data.hdr",
+    .description = "ENVI header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingEnvi(input).has_value(); },
     .is_listed = [](const ArrayInput&) { return false; },

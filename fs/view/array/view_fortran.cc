@@ -45,6 +45,7 @@ std::vector<Segment> MakeFortranRecord(const Elements& elements, uint64_t most) 
 
 const ArrayViewKind kFortranView = {
     .file_name = "data.f77",
+    .description = "Fortran sequential unformatted, one record",
     .applies_to = &Fits,
     .is_listed = [](const ArrayInput&) { return false; },
     .make = [](const ArrayInput& input) -> model::Result<ViewNode> {

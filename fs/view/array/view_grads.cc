@@ -156,7 +156,7 @@ std::string DefineLevels(const Axis& axis, const std::vector<double>& numbers,
   return Define("ZDEF", axis, numbers, text);
 }
 
-// Time has to have dates. Where there are none, days of the year 1 count the steps.
+// Time has to have dates. Where the source has none, days of the year 1 count the steps.
 std::string DefineTime(const Axis& axis, const std::vector<double>& numbers) {
   constexpr std::string_view kCounted = "00:00Z01jan0001 1dy";
   constexpr size_t kWidth = 32;
@@ -217,6 +217,18 @@ Result<GradsCoordinates> ReadAll(const Geometry& geometry) {
   return all;
 }
 
+// GrADS has no word for times that are not equally far from each other.
+Result<void> CheckTimes(const Grads& grads) {
+  const Roles roles = RolesOf(grads);
+  const Axis axis = roles.t ? grads.geometry.axes[*roles.t] : OneStep();
+  if (axis.role != AxisRole::kTime) return {};
+  NDLFS_TRY(const std::vector<double> times, ReadCoordinates(axis));
+  if (GradsTime(times, axis.units, axis.calendar)) return {};
+  return model::NotFound(
+      "no GrADS descriptor: the times are not equally far from each other, "
+      "or no dates of GrADS");
+}
+
 Result<ViewNode> MakeGrads(const ArrayInput& input) {
   auto grads = FittingGrads(input);
   if (!grads) return model::Unsupported("no GrADS descriptor for {}", input.dtype.keyword());
@@ -226,6 +238,7 @@ Result<ViewNode> MakeGrads(const ArrayInput& input) {
       grads->missing.find("inf") != std::string::npos) {
     grads->missing = "-9.99e+33";
   }
+  NDLFS_RETURN_IF_ERROR(CheckTimes(*grads));
   const GradsCoordinates longest = Longest(grads->geometry);
   const auto read = [geometry = grads->geometry] { return ReadAll(geometry); };
   const auto render = [grads = *grads](const GradsCoordinates& coordinates,
@@ -239,9 +252,11 @@ Result<ViewNode> MakeGrads(const ArrayInput& input) {
 
 const ArrayViewKind kGradsView = {
     .file_name = "data.ctl",
+    .description = "GrADS header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingGrads(input).has_value(); },
-    .is_listed = &IsListedHeader,
+    // Only reading the times tells whether there is one.
+    .is_listed = [](const ArrayInput& input) { return input.shape.size() == 2; },
     .make = &MakeGrads,
 };
 

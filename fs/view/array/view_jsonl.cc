@@ -537,6 +537,7 @@ class JsonLines final : public View {
 
 const ArrayViewKind kJsonlView = {
     .file_name = "data.jsonl",
+    .description = "JSON, an element a line",
     .is_text = true,
     .applies_to = &LineElements::AreThere,
     .is_listed = [](const ArrayInput& input) { return !kTextView.applies_to(input); },

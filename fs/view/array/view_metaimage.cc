@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/format/packing.h"
 #include "fs/view/array/views.h"
 #include "fs/view/base/raw_header.h"
 #include "fs/view/elements/segmented_view.h"
@@ -62,6 +63,7 @@ struct MetaImage {
   std::vector<uint64_t> lengths;
   uint64_t channels = 1;
   std::string raw_name;
+  backends::Packing packing;
 
   size_t DimensionOf(size_t n) const { return rank - 1 - n; }
 };
@@ -76,6 +78,7 @@ std::optional<MetaImage> FittingMetaImage(const ArrayInput& input) {
   image.channels = raster->samples;
   image.rank = numbers->rank() - (raster->sample_axis ? 1 : 0);
   image.raw_name = RawFileName(input);
+  image.packing = backends::ReadPacking(*input.node).value_or(backends::Packing());
   constexpr size_t kMostOfVtk = 3;
   for (size_t n = 0; n < image.rank; ++n) {
     const uint64_t length = numbers->shape[image.DimensionOf(n)];
@@ -188,6 +191,10 @@ std::string Render(const MetaImage& image, const MetaPlace& place) {
   if (image.channels > 1) {
     out += fmt::format("ElementNumberOfChannels = {}\n", image.channels);
   }
+  if (image.packing.is_scaled()) {
+    out += fmt::format("ElementToIntensityFunctionSlope = {}\n", image.packing.factor());
+    out += fmt::format("ElementToIntensityFunctionOffset = {}\n", image.packing.shift());
+  }
   return out + fmt::format("ElementType = {}\nElementDataFile = {}\n",
                            MetaTypeOf(image.numbers.number), image.raw_name);
 }
@@ -209,6 +216,7 @@ Result<ViewNode> MakeMetaImage(const ArrayInput& input) {
 
 const ArrayViewKind kMetaImageView = {
     .file_name = "data.mhd",
+    .description = "MetaImage header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingMetaImage(input).has_value(); },
     .is_listed = &IsListedHeader,

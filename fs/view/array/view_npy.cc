@@ -23,6 +23,7 @@ std::string HeaderOf(const ArrayInput& input) {
 
 const ArrayViewKind kNpyView = {
     .file_name = "data.npy",
+    .description = "NumPy",
     .applies_to = [](const ArrayInput& input) { return FitsNpy(input.dtype, input.shape); },
     .refuse = &RefuseWithoutElements,
     .size = [](const ArrayInput& input) -> std::optional<uint64_t> {

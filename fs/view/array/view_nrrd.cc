@@ -260,6 +260,7 @@ Result<ViewNode> MakeNrrd(const ArrayInput& input) {
 
 const ArrayViewKind kNrrdView = {
     .file_name = "data.nhdr",
+    .description = "NRRD header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingNrrd(input).has_value(); },
     .is_listed = &IsListedHeader,

@@ -6,6 +6,7 @@ namespace ndlfs::fs {
 
 const ArrayViewKind kRawView = {
     .file_name = "data.raw",
+    .description = "the elements alone: little-endian, C order",
     .applies_to = [](const ArrayInput& input) { return input.dtype.is_fixed_size(); },
     .refuse = &RefuseWithoutElements,
     .size = [](const ArrayInput& input) -> std::optional<uint64_t> {

@@ -119,6 +119,7 @@ class TextLines final : public ElementSource {
 
 const ArrayViewKind kTextView = {
     .file_name = "data.txt",
+    .description = "text, an element a line",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return LayOut(input).has_value(); },
     .refuse = &RefuseWithoutElements,

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/format/packing.h"
 #include "fs/view/array/views.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/base/raw_header.h"
@@ -70,8 +71,7 @@ struct Vrt {
   std::string raw_name;
   std::string missing;
   std::string unit;
-  std::string scale;
-  std::string offset;
+  backends::Packing packing;
   bool has_names = false;
 
   uint64_t bands() const { return raster.pages * raster.samples; }
@@ -100,11 +100,6 @@ std::string EscapeXml(std::string_view text) {
   return out;
 }
 
-std::string NumberOfAttribute(const ArrayInput& input, std::string_view name) {
-  const auto number = NumberOf(input.node->attributes(), name);
-  return number ? fmt::format("{}", *number) : std::string();
-}
-
 std::optional<Vrt> FittingVrt(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
   const auto raster = numbers ? AsRaster(input, *numbers) : std::nullopt;
@@ -119,8 +114,7 @@ std::optional<Vrt> FittingVrt(const ArrayInput& input) {
   vrt.raw_name = RawFileName(input);
   vrt.missing = MissingText(input);
   vrt.unit = EscapeXml(PrintableAscii(TextOf(input.node->attributes(), "units")));
-  vrt.scale = NumberOfAttribute(input, "scale_factor");
-  vrt.offset = NumberOfAttribute(input, "add_offset");
+  vrt.packing = backends::ReadPacking(*input.node).value_or(backends::Packing());
   return vrt;
 }
 
@@ -172,8 +166,10 @@ std::string RenderBand(const Vrt& vrt, uint64_t band, const std::string& name) {
   if (!vrt.missing.empty())
     out += fmt::format("    <NoDataValue>{}</NoDataValue>\n", vrt.missing);
   if (!vrt.unit.empty()) out += fmt::format("    <UnitType>{}</UnitType>\n", vrt.unit);
-  if (!vrt.offset.empty()) out += fmt::format("    <Offset>{}</Offset>\n", vrt.offset);
-  if (!vrt.scale.empty()) out += fmt::format("    <Scale>{}</Scale>\n", vrt.scale);
+  if (vrt.packing.is_scaled()) {
+    out += fmt::format("    <Offset>{}</Offset>\n    <Scale>{}</Scale>\n", vrt.packing.shift(),
+                       vrt.packing.factor());
+  }
   out += fmt::format("    <SourceFilename relativeToVRT=\"1\">{}</SourceFilename>\n",
                      EscapeXml(vrt.raw_name));
   out += fmt::format("    <ImageOffset>{:>19}</ImageOffset>\n", offset);
@@ -227,6 +223,7 @@ Result<ViewNode> MakeVrt(const ArrayInput& input) {
 
 const ArrayViewKind kVrtView = {
     .file_name = "data.vrt",
+    .description = "GDAL header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingVrt(input).has_value(); },
     .is_listed = &IsListedHeader,

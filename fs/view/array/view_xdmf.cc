@@ -153,6 +153,7 @@ Result<ViewNode> MakeXdmf(const ArrayInput& input) {
 
 const ArrayViewKind kXdmfView = {
     .file_name = "data.xmf",
+    .description = "XDMF header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingXdmf(input).has_value(); },
     .is_listed = &IsListedHeader,

@@ -127,7 +127,7 @@ model::Result<std::optional<ArrayInput>> FindCoordinateOfPart(const ArrayPart& p
   found = MakePart(*found, {part.selection[*dimension]});
   if (!part.blocks || part.blocks->extents[d] == 1) return found;
   // Text has no centre.
-  auto centres = MakeBlocks(*found, CentresOf({part.blocks->extents[d]}));
+  auto centres = MakeCentres(*found, {part.blocks->extents[d]});
   return centres ? std::optional(*std::move(centres)) : std::nullopt;
 }
 

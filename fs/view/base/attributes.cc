@@ -5,7 +5,34 @@
 #include <array>
 #include <utility>
 
+#include "model/path_name.h"
+
 namespace ndlfs::fs {
+
+model::Result<std::optional<NamedObject>> FindNamed(std::shared_ptr<const GroupInput> group,
+                                                    std::string_view name) {
+  const std::vector<std::string_view> parts = model::SplitPath(name);
+  const bool is_path = name.find('/') != std::string_view::npos;
+  while (name.starts_with('/') && group != nullptr && group->path() != "/") {
+    group = group->Outer();
+  }
+  for (; group != nullptr && !parts.empty(); group = group->Outer()) {
+    NamedObject found{group->path(), {.group = group}};
+    for (const std::string_view part : parts) {
+      if (found.child.group == nullptr) return std::nullopt;
+      auto child = found.child.group->Load(part);
+      if (!child && child.error().is_transient() &&
+          child.error().code() != model::ErrorCode::kDenied) {
+        return model::Propagate(std::move(child).error(), name);
+      }
+      found.path = model::JoinPath(found.path, part);
+      found.child = child ? *std::move(child) : GroupChild();
+    }
+    if (found.child.node != nullptr) return found;
+    if (is_path) return std::nullopt;
+  }
+  return std::nullopt;
+}
 
 std::string CfTimeUnits(const model::TimeUnit& unit) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords = {
@@ -41,6 +68,30 @@ std::string PrintableAscii(std::string_view text) {
   std::ranges::replace_if(
       out, [](char c) { return c < ' ' || c > '~'; }, '?');
   return out;
+}
+
+bool IsDegreesEast(std::string_view units) {
+  constexpr std::array<std::string_view, 6> kWords = {
+      "degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"};
+  return std::ranges::find(kWords, units) != kWords.end();
+}
+
+std::vector<std::string> WordsOf(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(kBlanks), text.size());
+    if (end > 0) words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+std::string LowerCase(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
 }
 
 }  // namespace ndlfs::fs

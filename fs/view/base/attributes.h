@@ -3,15 +3,28 @@
 // Attributes that views need.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backends/format/hierarchy.h"
+#include "fs/view/base/view_input.h"
 #include "model/attributes.h"
 
 namespace ndlfs::fs {
+
+// The object that an attribute of an array in `group` calls `name`, by the scopes of CF
+// (section 2.7): a path name from "/" on or, if it has a '/', from `group` on; else the name in
+// `group`, or in the nearest group around it that has it. nullopt if there is none that can be
+// shown; an error is transient.
+struct NamedObject {
+  std::string path;
+  GroupChild child;
+};
+model::Result<std::optional<NamedObject>> FindNamed(std::shared_ptr<const GroupInput> group,
+                                                    std::string_view name);
 
 // CF's `units` of numbers that count time: "hours since 1970-01-01", or "hours" for
 // differences. Empty if CF has no word for the unit; see ToCfTimes().
@@ -23,5 +36,14 @@ std::string EncodingOfText(const model::Datatype& type);
 
 // `text` in printable ASCII on one line: other characters become '?'.
 std::string PrintableAscii(std::string_view text);
+
+// Whether `units` are one of CF's words for degrees of longitude: "degrees_east".
+bool IsDegreesEast(std::string_view units);
+
+// The words of a list such as `coordinates` or `flag_meanings`.
+std::vector<std::string> WordsOf(std::string_view text);
+
+// `text` with the letters of ASCII in lower case.
+std::string LowerCase(std::string text);
 
 }  // namespace ndlfs::fs

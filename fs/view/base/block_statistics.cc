@@ -21,6 +21,7 @@
 #include "cache/range_to_boxes.h"
 #include "cache/strided_copy.h"
 #include "fs/view/base/array_part.h"
+#include "fs/view/base/attributes.h"
 #include "fs/view/base/number_array.h"
 #include "fs/view/elements/box_source.h"
 #include "fs/view/elements/chunk_need.h"
@@ -106,8 +107,8 @@ class SumsAndCounts {
 template <typename T, typename Sum>
 class Totals final : public BlockSums {
  public:
-  Totals(Statistic statistic, const Packing& packing, size_t blocks)
-      : statistic_(statistic), sums_(packing, blocks) {}
+  Totals(Statistic statistic, const Packing& packing, size_t blocks, Sum factor = 1)
+      : statistic_(statistic), factor_(factor), sums_(packing, blocks) {}
 
   void Add(size_t first, const std::byte* from, size_t count, uint64_t each) override {
     sums_.Add(first, from, count, each);
@@ -126,9 +127,12 @@ class Totals final : public BlockSums {
       } else {
         const auto count = static_cast<Sum>(counted);
         auto result = std::numeric_limits<int64_t>::min();  // no date
+        const Sum steps = sum * factor_;
         // Rounded down, on both sides of 1970.
-        const Sum rest = count != 0 ? sum % count : 0;
-        if (count != 0) result = static_cast<int64_t>((sum - rest) / count - (rest < 0));
+        const Sum rest = count != 0 ? steps % count : 0;
+        const Sum mean = count != 0 ? (steps - rest) / count - (rest < 0) : 0;
+        const bool fits = mean > result && mean <= std::numeric_limits<int64_t>::max();
+        if (count != 0 && fits) result = static_cast<int64_t>(mean);
         std::memcpy(to, &result, sizeof result);
       }
     }
@@ -136,6 +140,7 @@ class Totals final : public BlockSums {
 
  private:
   const Statistic statistic_;
+  const Sum factor_;
   SumsAndCounts<T, Sum> sums_;
 };
 
@@ -253,6 +258,63 @@ class RoundedMeans final : public BlockSums {
   Firsts<T> firsts_;  // a block without values has its first element, which is missing
 };
 
+// The mean direction of degrees of longitude: each number counts as the nearest to the one
+// before it, whole circles apart. So 350 and 10 give 0, and not 180.
+template <typename T>
+class CircleMeans final : public BlockSums {
+ public:
+  CircleMeans(const Packing& packing, size_t blocks)
+      : is_left_out_(packing), packing_(packing), found_(blocks) {}
+
+  void Add(size_t first, const std::byte* from, size_t count, uint64_t each) override {
+    for (size_t block = first; count > 0; ++block) {
+      const size_t inside = std::min<uint64_t>(count, each);
+      Found& found = found_[block];
+      double before = found.first;
+      bool is_first_of_row = true;
+      for (size_t i = 0; i < inside; ++i, from += sizeof(T)) {
+        T number;
+        std::memcpy(&number, from, sizeof number);
+        if (is_left_out_(number)) continue;
+        const double degrees =
+            static_cast<double>(number) * packing_.factor() + packing_.shift();
+        found.least = std::min(found.least, degrees);
+        found.largest = std::max(found.largest, degrees);
+        before =
+            found.count++ == 0 ? degrees : before + std::remainder(degrees - before, kCircle);
+        found.sum += before;
+        if (std::exchange(is_first_of_row, false)) found.first = before;
+      }
+      count -= inside;
+    }
+  }
+  void Write(std::byte* to) const override {
+    for (const Found& found : found_) {
+      double mean = found.sum / static_cast<double>(found.count);  // NaN of none
+      const double least = found.least < 0 ? -kCircle / 2 : 0;
+      const bool is_between = mean >= found.least && mean <= found.largest;
+      if (!is_between) mean -= std::floor((mean - least) / kCircle) * kCircle;
+      mean = (mean - packing_.shift()) / packing_.factor();
+      std::memcpy(to, &mean, sizeof mean);
+      to += sizeof mean;
+    }
+  }
+
+ private:
+  static constexpr double kCircle = 360;
+  struct Found {
+    double sum = 0;
+    double first = 0;  // of the row before, whole circles apart
+    uint64_t count = 0;
+    double least = std::numeric_limits<double>::infinity();
+    double largest = -std::numeric_limits<double>::infinity();
+  };
+
+  const LeftOut<T> is_left_out_;
+  const Packing packing_;
+  std::vector<Found> found_;
+};
+
 // How the numbers of blocks are made.
 struct Rule {
   Statistic statistic;
@@ -261,6 +323,8 @@ struct Rule {
   Packing packing;  // which elements are missing
   size_t item;      // bytes of an element
   Datatype type;    // of the result
+  bool is_longitude = false;
+  model::WideInt date_factor = 1;  // steps of the result in a step of dates
 
   std::unique_ptr<BlockSums> Begin(size_t blocks) const {
     return WithType(number, [&](auto t) -> std::unique_ptr<BlockSums> {
@@ -273,9 +337,10 @@ struct Rule {
         const bool is_rounded = statistic == Statistic::kRoundedMean;
         if (is_date) {
           return std::make_unique<Totals<T, model::WideInt>>(
-              is_rounded ? Statistic::kMean : statistic, packing, blocks);
+              is_rounded ? Statistic::kMean : statistic, packing, blocks, date_factor);
         }
       }
+      if (is_longitude) return std::make_unique<CircleMeans<T>>(packing, blocks);
       if (statistic == Statistic::kRoundedMean) {
         return std::make_unique<RoundedMeans<T>>(packing, blocks);
       }
@@ -627,6 +692,22 @@ Result<Rule> RuleForFirst(const ArrayInput& input) {
   return Rule{Statistic::kFirst, *number, false, {}, input.dtype.size(), input.dtype};
 }
 
+// The middle of two days is at noon.
+void CountFinerDates(Rule& rule) {
+  const auto scale = model::TimeScaleOf(rule.type);
+  if (!scale) return;
+  constexpr std::array<std::pair<model::Nanoseconds, const char*>, 3> kFiner = {
+      {{60 * model::kNanosecondsOfSecond, "s"},
+       {model::kNanosecondsOfSecond, "ms"},
+       {model::kNanosecondsOfSecond / 1000, "us"}}};
+  for (const auto& [least, unit] : kFiner) {
+    if (scale->unit < least) continue;
+    rule.type = Datatype::Time({.unit = unit});
+    rule.date_factor = scale->unit / model::TimeScaleOf(rule.type)->unit;
+    return;
+  }
+}
+
 Result<Rule> RuleFor(const ArrayInput& input, Statistic statistic) {
   if (statistic == Statistic::kFirst) return RuleForFirst(input);
   const bool is_date = IsDate(input.dtype);
@@ -653,8 +734,14 @@ Result<Rule> RuleFor(const ArrayInput& input, Statistic statistic) {
   const bool keeps_type = is_extreme || statistic == Statistic::kRoundedMean;
   if (keeps_type || (is_date && statistic == Statistic::kMean)) type = input.dtype;
   if (statistic == Statistic::kCount) type = Datatype::Integer(8, true);
-  return Rule{statistic,          *number,        is_date, *std::move(packing),
-              input.dtype.size(), std::move(type)};
+  Rule rule{statistic,          *number,        is_date, *std::move(packing),
+            input.dtype.size(), std::move(type)};
+  const auto& attributes = input.node->attributes();
+  rule.is_longitude =
+      statistic == Statistic::kMean && (TextOf(attributes, "standard_name") == "longitude" ||
+                                        IsDegreesEast(TextOf(attributes, "units")));
+  if (statistic == Statistic::kMean) CountFinerDates(rule);
+  return rule;
 }
 
 bool IsOfLevel(Statistic statistic) {
@@ -674,8 +761,14 @@ bool IsMeaning(std::string_view name) {
 // Whether an attribute of the elements holds for the numbers of blocks as well.
 bool StaysWith(std::string_view name, const Rule& rule) {
   if (IsOfLevel(rule.statistic)) return IsMeaning(name);
-  if (rule.statistic == Statistic::kMin || rule.statistic == Statistic::kMax) return true;
-  if (name == "units" || name == "calendar") return rule.statistic != Statistic::kCount;
+  if (rule.statistic == Statistic::kMin || rule.statistic == Statistic::kMax) {
+    return name != "actual_range";
+  }
+  if (name == "actual_range") return false;
+  if (name == "units" || name == "calendar" || name == "standard_name" ||
+      name == "cell_methods" || name == "bounds") {
+    return rule.statistic != Statistic::kCount;
+  }
   if (name == "scale_factor" || name == "add_offset") {
     return rule.statistic != Statistic::kCount;
   }
@@ -684,13 +777,68 @@ bool StaysWith(std::string_view name, const Rule& rule) {
          backends::PackingAttributes().end();
 }
 
-std::shared_ptr<const backends::Node> BlockNode(const backends::Node& node,
-                                                const Extents& shape, const Rule& rule) {
-  auto blocks = std::make_shared<backends::Node>(node);
+// What was done along which dimensions, as CF says it (section 7.3): "lat: lon: mean".
+std::string MethodOf(const ArrayInput& input, const Blocks& blocks) {
+  constexpr std::array<std::string_view, 4> kWords = {"mean", "minimum", "maximum", "sum"};
+  const auto word = static_cast<size_t>(blocks.statistic);
+  std::string method;
+  for (size_t d = 0; d < blocks.extents.size() && word < kWords.size(); ++d) {
+    const std::string name = DimensionName(input, d);
+    if (blocks.extents[d] > 1 && !name.empty()) method += name + ": ";
+  }
+  return method.empty() ? method : method.append(kWords[word]);
+}
+
+void SetText(std::vector<model::Attribute>& attributes, std::string_view name,
+             std::string text) {
+  std::erase_if(attributes, [&](const auto& attribute) { return attribute.name == name; });
+  attributes.push_back(model::MakeTextAttribute(std::string(name), std::move(text)));
+}
+
+// Blocks have no bounds of several dimensions.
+void DescribeCentres(const ArrayInput& input, std::vector<model::Attribute>& attributes) {
+  if (input.shape.size() == 1) return;
+  std::erase_if(attributes, [](const auto& attribute) {
+    return attribute.name == "bounds" || attribute.name == "climatology";
+  });
+}
+
+// Says of numbers of blocks what they are.
+void DescribeNumbers(const ArrayInput& input, const Blocks& blocks, const Rule& rule,
+                     std::vector<model::Attribute>& attributes) {
+  const std::string method = MethodOf(input, blocks);
+  if (!method.empty()) {
+    const std::string before = TextOf(attributes, "cell_methods");
+    SetText(attributes, "cell_methods", before.empty() ? method : before + ' ' + method);
+  }
+  if (rule.statistic == Statistic::kCount) {
+    SetText(attributes, "standard_name", "number_of_observations");
+    SetText(attributes, "units", "1");
+  }
+  const bool may_be_nan = rule.type.kind() == Datatype::Kind::kFloat &&
+                          (IsFloat(rule.number) || rule.packing.has_missing());
+  if (may_be_nan && (rule.statistic == Statistic::kMean || rule.statistic == Statistic::kSum)) {
+    attributes.push_back({"_FillValue",
+                          rule.type,
+                          {},
+                          model::Value(std::numeric_limits<double>::quiet_NaN()),
+                          {}});
+  }
+}
+
+std::shared_ptr<const backends::Node> BlockNode(const ArrayInput& input,
+                                                const Blocks& blocks_of, const Extents& shape,
+                                                const Rule& rule, bool are_centres) {
+  auto blocks = std::make_shared<backends::Node>(*input.node);
   const auto change = [&](model::Ndarray& array) {
     std::erase_if(array.attributes, [&](const model::Attribute& attribute) {
       return !StaysWith(attribute.name, rule);
     });
+    if (are_centres) {
+      DescribeCentres(input, array.attributes);
+    } else {
+      DescribeNumbers(input, blocks_of, rule, array.attributes);
+    }
     for (size_t d = 0; d < shape.size() && d < array.shape.size(); ++d) {
       array.shape[d].size = shape[d];
     }
@@ -708,9 +856,7 @@ std::shared_ptr<const backends::Node> BlockNode(const backends::Node& node,
   return blocks;
 }
 
-}  // namespace
-
-Result<ArrayInput> MakeBlocks(const ArrayInput& input, Blocks blocks) {
+Result<ArrayInput> MakeNumbersOf(const ArrayInput& input, Blocks blocks, bool are_centres) {
   const ArrayInput numbers = WithNumbers(input);
   NDLFS_TRY(Rule rule, RuleFor(numbers, blocks.statistic));
   if (blocks.extents.empty()) return model::NotFound("no blocks: the array has no dimensions");
@@ -724,7 +870,7 @@ Result<ArrayInput> MakeBlocks(const ArrayInput& input, Blocks blocks) {
     return model::Limit("more than {} bytes of elements", backends::kMaxViewSize);
   }
   ArrayInput made = input;
-  made.node = BlockNode(*input.node, shape, rule);
+  made.node = BlockNode(input, blocks, shape, rule, are_centres);
   made.dtype = rule.type;
   made.shape = shape;
   made.reader = nullptr;
@@ -737,8 +883,66 @@ Result<ArrayInput> MakeBlocks(const ArrayInput& input, Blocks blocks) {
   return made;
 }
 
-Blocks CentresOf(std::vector<uint64_t> extents) {
-  return {.statistic = Statistic::kMean, .extents = std::move(extents)};
+// Bounds of blocks: those of their first and of their last elements.
+class BlockBounds final : public ElementSource {
+ public:
+  BlockBounds(const ArrayInput& bounds, uint64_t each)
+      : source_(bounds.elements),
+        count_(bounds.shape[0]),
+        each_(each),
+        item_(bounds.dtype.size()),
+        size_((count_ + each - 1) / each * 2 * item_) {}
+
+  uint64_t size() const override { return size_; }
+  Result<void> Read(uint64_t offset, ByteSpan out, model::ByteOrder order,
+                    cache::ReadHint hint) const override {
+    return ReadWholeElements(item_, offset, out, [&](uint64_t at, ByteSpan to) -> Result<void> {
+      for (size_t done = 0; done < to.size(); done += item_, ++at) {
+        const uint64_t begin = at / 2 * each_;
+        const bool is_last = at % 2 == 1;
+        const uint64_t index = is_last ? std::min(begin + each_, count_) - 1 : begin;
+        NDLFS_RETURN_IF_ERROR(
+            source_->Read((2 * index + at % 2) * item_, to.subspan(done, item_), order, hint));
+      }
+      return {};
+    });
+  }
+  Result<void> VisitChunks(const ChunkVisitor& visit) const override {
+    return source_->VisitChunks(visit);
+  }
+  std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher&) const override {
+    return std::make_unique<NoBlockTracker>();
+  }
+
+ private:
+  const std::shared_ptr<const ElementSource> source_;
+  const uint64_t count_;
+  const uint64_t each_;
+  const size_t item_;
+  const uint64_t size_;
+};
+
+}  // namespace
+
+Result<ArrayInput> MakeBlocks(const ArrayInput& input, Blocks blocks) {
+  return MakeNumbersOf(input, std::move(blocks), /*are_centres=*/false);
+}
+
+Result<ArrayInput> MakeCentres(const ArrayInput& coordinates, Extents extents) {
+  return MakeNumbersOf(coordinates,
+                       {.statistic = Statistic::kMean, .extents = std::move(extents)},
+                       /*are_centres=*/true);
+}
+
+Result<ArrayInput> MakeBlockBounds(const ArrayInput& bounds, Blocks blocks) {
+  const bool are_pairs = bounds.shape.size() == 2 && bounds.shape[1] == 2 &&
+                         bounds.shape[0] > 0 && blocks.extents[1] == 1 && bounds.elements;
+  if (!are_pairs) return model::Unsupported("blocks have other bounds than their elements");
+  const uint64_t each = blocks.extents[0];
+  blocks.statistic = Statistic::kFirst;
+  NDLFS_TRY(ArrayInput made, MakeNumbersOf(bounds, std::move(blocks), /*are_centres=*/true));
+  made.elements = std::make_shared<const BlockBounds>(WithNumbers(bounds), each);
+  return made;
 }
 
 }  // namespace ndlfs::fs

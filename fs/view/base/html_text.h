@@ -32,6 +32,10 @@ std::string EndPage();
 // too few to search.
 std::string SearchScript(size_t entries);
 
+// The contents of the elements `style` and `script` of pages. No page has others.
+std::string_view StyleOfPages();
+std::string_view ScriptOfPages();
+
 // A number of bytes for people: "12.3 GiB".
 std::string FormatBytes(double bytes);
 

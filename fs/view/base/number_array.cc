@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "backends/base/checked.h"
+#include "backends/format/packing.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/base/dimension_names.h"
@@ -245,7 +246,8 @@ std::optional<NumberArray> AsNumbers(const ArrayInput& input) {
   if (!input.elements) return std::nullopt;
   NumberArray array;
   array.shape = input.shape;
-  const Datatype* type = &input.dtype;
+  const Datatype read = backends::TypeAsRead(*input.node, input.dtype);
+  const Datatype* type = &read;
   for (; type->kind() == Kind::kArray; type = &type->base()) {
     array.shape.insert(array.shape.end(), type->shape().begin(), type->shape().end());
   }

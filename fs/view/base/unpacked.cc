@@ -52,14 +52,14 @@ class SameBytes final : public Converter {
   }
 };
 
-// An array in which `converter` has made other elements; null leaves them as they are.
-std::optional<ArrayInput> Converted(const ArrayInput& input,
-                                    std::shared_ptr<const Converter> converter,
-                                    const Datatype& type,
+// An array in which a converter has made other elements; without one they stay as they are.
+std::optional<ArrayInput> Converted(const ArrayInput& input, ElementConversion conversion,
                                     const std::vector<std::string_view>& heeded) {
   ArrayInput values = input;
-  if (converter)
-    values.elements = ConvertElements(input.elements, {std::move(converter), type});
+  const Datatype type = conversion.type;
+  if (conversion.converter) {
+    values.elements = ConvertElements(input.elements, std::move(conversion));
+  }
   if (!values.elements) return std::nullopt;
   auto node = std::make_shared<backends::Node>(*input.node);
   std::visit(
@@ -92,7 +92,7 @@ bool IsSingle(const Attributes& attributes, const Packing& packing, Number numbe
 
 // Numbers that stand for themselves.
 std::optional<ArrayInput> AsTheyAre(const ArrayInput& input) {
-  return Converted(input, nullptr, input.dtype, {});
+  return Converted(input, {nullptr, input.dtype}, {});
 }
 
 std::optional<ArrayInput> UnpackNumbers(const ArrayInput& input, Number number,
@@ -112,7 +112,54 @@ std::optional<ArrayInput> UnpackNumbers(const ArrayInput& input, Number number,
     converter = backends::MakeUnpacker(packing, input.dtype, is_single);
   }
   if (!converter) return std::nullopt;
-  return Converted(input, std::move(converter), type, backends::PackingAttributes());
+  return Converted(input, {std::move(converter), type}, backends::PackingAttributes());
+}
+
+// The factors of the shown bands, if they have factors of their own: band_scale and band_offset
+// have one for each index of the dimension "band".
+struct BandFactors {
+  std::vector<double> scales, offsets;
+  uint64_t run = 1;  // elements that follow each other in one band
+};
+
+std::optional<BandFactors> BandFactorsOf(const ArrayInput& input) {
+  const Attributes& attributes = input.node->attributes();
+  std::vector<model::Value> scales, offsets;
+  const ArrayPart part = PartOf(input);
+  const size_t rank = part.selection.size();
+  size_t band = 0;
+  while (band < rank && DimensionName(part.whole, band) != "band") ++band;
+  if (band == rank || !backends::TakeNumbers(attributes, "band_scale", scales) ||
+      !backends::TakeNumbers(attributes, "band_offset", offsets) || scales.empty() ||
+      scales.size() != part.whole.shape[band] || offsets.size() != scales.size()) {
+    return std::nullopt;
+  }
+  BandFactors factors;
+  for (uint64_t i = 0; i < part.selection[band].count; ++i) {
+    const uint64_t at = part.selection[band].At(i);
+    factors.scales.push_back(*model::AsDouble(scales[at]));
+    factors.offsets.push_back(*model::AsDouble(offsets[at]));
+  }
+  for (size_t d = input.shape.size(); d > 0 && DimensionOfWhole(part, d - 1) != band; --d) {
+    factors.run *= input.shape[d - 1];
+  }
+  if (factors.scales.empty() || factors.run == 0) return std::nullopt;
+  return factors;
+}
+
+std::optional<ArrayInput> UnpackBands(const ArrayInput& input, Packing packing,
+                                      const BandFactors& factors) {
+  ElementConversion conversion{nullptr, Datatype::Float64(), {}, factors.run};
+  for (size_t i = 0; i < factors.scales.size(); ++i) {
+    packing.scale = factors.scales[i];
+    packing.offset = factors.offsets[i];
+    conversion.in_turn.push_back(backends::MakeUnpacker(packing, input.dtype, false));
+  }
+  conversion.converter = conversion.in_turn.front();
+  if (!conversion.converter) return std::nullopt;
+  std::vector<std::string_view> heeded = backends::PackingAttributes();
+  heeded.insert(heeded.end(), {"band_scale", "band_offset"});
+  return Converted(input, std::move(conversion), heeded);
 }
 
 template <typename T>
@@ -163,8 +210,9 @@ std::optional<ArrayInput> UnpackTimes(const ArrayInput& input, Number number,
       return std::make_shared<const TimeText<decltype(t)>>(scale, packing, digits, width);
     });
     if (!converter) return std::nullopt;
-    return Converted(input, std::move(converter),
-                     Datatype::FixedString(width, model::Charset::kAscii), heeded);
+    return Converted(
+        input, {std::move(converter), Datatype::FixedString(width, model::Charset::kAscii)},
+        heeded);
   }
   if (scale.calendar != Calendar::kStandard &&
       scale.calendar != Calendar::kProlepticGregorian) {
@@ -173,8 +221,9 @@ std::optional<ArrayInput> UnpackTimes(const ArrayInput& input, Number number,
   const bool has_nanoseconds = digits == 9;
   auto converter = MakeTimeNumbers(number, scale, packing, has_nanoseconds ? 1 : 1000);
   if (!converter) return std::nullopt;
-  return Converted(input, std::move(converter),
-                   Datatype::Time({.unit = has_nanoseconds ? "ns" : "us"}), heeded);
+  return Converted(
+      input, {std::move(converter), Datatype::Time({.unit = has_nanoseconds ? "ns" : "us"})},
+      heeded);
 }
 
 // flag_values and flag_meanings: a name for each number.
@@ -200,16 +249,6 @@ class FlagText final : public Converter {
   const std::map<model::WideInt, std::string> names_;
 };
 
-std::vector<std::string> Words(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    if (end > 0) words.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
-}
-
 std::optional<ArrayInput> NameFlags(const ArrayInput& input, Number number) {
   auto names = FlagNames(input.node->attributes());
   if (names.empty() || IsFloat(number) || IsComplex(number)) return std::nullopt;
@@ -224,8 +263,8 @@ std::optional<ArrayInput> NameFlags(const ArrayInput& input, Number number) {
     }
   });
   if (!converter) return std::nullopt;
-  return Converted(input, std::move(converter),
-                   Datatype::FixedString(width, model::Charset::kUtf8),
+  return Converted(input,
+                   {std::move(converter), Datatype::FixedString(width, model::Charset::kUtf8)},
                    {"flag_values", "flag_meanings"});
 }
 
@@ -251,6 +290,28 @@ std::optional<ArrayInput> TextOfDates(const ArrayInput& input) {
   return UnpackTimes(dates, Number::kInt64, packing, *scale, UnpackedForm::kText);
 }
 
+// Bounds of times count as their coordinates do, which alone have units (CF 7.1).
+ArrayInput WithUnitsOfTimes(const ArrayInput& input) {
+  const bool may_be_bounds = input.shape.size() == 2 && input.shape[1] == 2;
+  if (!may_be_bounds || !TextOf(input.node->attributes(), "units").empty()) return input;
+  const auto coordinates = FindCoordinate(input, 0);
+  if (!coordinates || !*coordinates) return input;
+  const Attributes& attributes = (*coordinates)->node->attributes();
+  const std::string& name = input.node->array().name;
+  if (TextOf(attributes, "bounds") != name && TextOf(attributes, "climatology") != name) {
+    return input;
+  }
+  auto node = std::make_shared<backends::Node>(*input.node);
+  for (const std::string_view word : {"units", "calendar"}) {
+    const auto* found = model::FindAttribute(attributes, word);
+    if (found == nullptr) continue;
+    std::visit([&](auto& entity) { entity.attributes.push_back(*found); }, node->entity);
+  }
+  ArrayInput bounds = input;
+  bounds.node = std::move(node);
+  return bounds;
+}
+
 }  // namespace
 
 std::map<model::WideInt, std::string> FlagNames(
@@ -260,7 +321,7 @@ std::map<model::WideInt, std::string> FlagNames(
   std::vector<model::Value> values;
   if (FindAttribute(attributes, "flag_masks") != nullptr) return names;
   if (!backends::TakeNumbers(attributes, "flag_values", values)) return names;
-  const std::vector<std::string> words = Words(TextOf(attributes, "flag_meanings"));
+  const std::vector<std::string> words = WordsOf(TextOf(attributes, "flag_meanings"));
   if (words.size() != values.size() || words.size() > kMostFlags) return names;
   for (size_t i = 0; i < words.size(); ++i) {
     const auto* number = values[i].integer();
@@ -280,34 +341,36 @@ ArrayInput AsCfNumbers(ArrayInput input) {
     }
     return input;
   }
-  if (const auto packing = backends::ReadPacking(*input.node)) {
-    input.dtype = TypeAsRead(*packing, input.dtype);
-  }
+  input.dtype = backends::TypeAsRead(*input.node, input.dtype);
   return input;
 }
 
-std::optional<ArrayInput> MakeUnpacked(const ArrayInput& input, UnpackedForm form) {
-  if (!HasNumbers(input.dtype) || !input.elements) return std::nullopt;
+std::optional<ArrayInput> MakeUnpacked(const ArrayInput& given, UnpackedForm form) {
+  if (!HasNumbers(given.dtype) || !given.elements) return std::nullopt;
+  const ArrayInput input = WithUnitsOfTimes(given);
   if (input.dtype.kind() == Datatype::Kind::kInteger && input.dtype.time()) {
     return form == UnpackedForm::kText ? TextOfDates(input) : AsTheyAre(input);
   }
   const Attributes& attributes = input.node->attributes();
   const auto packing = backends::ReadPacking(*input.node);
   if (!packing) return std::nullopt;
-  if (ElementConversion wider = ToFloat32(input.dtype); wider.converter && !IsPlain(*packing)) {
+  const auto bands = BandFactorsOf(input);
+  const bool is_plain = IsPlain(*packing) && !bands;
+  if (ElementConversion wider = ToFloat32(input.dtype); wider.converter && !is_plain) {
     ArrayInput floats = input;
     floats.dtype = wider.type;
     floats.elements = ConvertElements(input.elements, std::move(wider));
     return MakeUnpacked(floats, form);
   }
   const auto number = NumberOfType(TypeAsRead(*packing, input.dtype));
-  if (!number) return IsPlain(*packing) ? AsTheyAre(input) : std::nullopt;
+  if (!number) return is_plain ? AsTheyAre(input) : std::nullopt;
   const auto scale =
       model::ParseTimeUnits(TextOf(attributes, "units"), TextOf(attributes, "calendar"));
   if (scale) return UnpackTimes(input, *number, *packing, *scale, form);
   if (form == UnpackedForm::kText) {
     if (auto flags = NameFlags(input, *number)) return flags;
   }
+  if (bands) return UnpackBands(input, *packing, *bands);
   return UnpackNumbers(input, *number, *packing);
 }
 

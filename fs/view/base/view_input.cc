@@ -150,7 +150,9 @@ model::Result<std::optional<ArrayInput>> FindCoordinate(const ArrayInput& array,
   if (array.part) return FindCoordinateOfPart(*array.part, d);
   if (std::holds_alternative<model::DimCoord>(array.node->entity)) return array;
   const model::Ndarray& entity = array.node->array();
-  const std::vector<uint64_t>& shape = array.node->source->spec().shape;
+  // Parts that were made in memory have no source.
+  const std::vector<uint64_t>& shape =
+      array.node->source ? array.node->source->spec().shape : array.shape;
   std::optional<ArrayInput> found;
   if (d < entity.shape.size() && !entity.shape[d].dimcoord.empty()) {
     NDLFS_TRY(found, LoadCoordinateAt(array.group, entity.shape[d].dimcoord));

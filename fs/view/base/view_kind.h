@@ -37,8 +37,10 @@ std::optional<uint64_t> TellNoSize(const Input&) {
 template <typename Input>
 struct ViewKind {
   std::string_view file_name;  // "data.npy"
-  bool is_text = false;        // can be written to a terminal
-  bool is_directory = false;   // `make` makes a ViewDirectory
+  // A few words for pages, as "NumPy"; {} stands for the file that this one is a header of.
+  std::string_view description;
+  bool is_text = false;       // can be written to a terminal
+  bool is_directory = false;  // `make` makes a ViewDirectory
   // Whether there is such a file. For an array this depends on its type and
   // shape; for a group it may load a few of the children.
   bool (*applies_to)(const Input&);

@@ -24,6 +24,7 @@ struct ViewName {
   // If set, the reason why the file does not exist although its kind applies.
   std::optional<model::Error> refusal = {};
   bool is_directory = false;
+  std::string_view description = {};  // that of its ViewKind
 };
 
 // Which files a listing shows.
@@ -132,7 +133,7 @@ class KindProvider final : public ViewProvider<Input> {
  private:
   static ViewName Describe(const ViewKind<Input>& kind, const Input& input) {
     return {std::string(kind.file_name), kind.is_listed(input), kind.refuse(input),
-            kind.is_directory};
+            kind.is_directory, kind.description};
   }
   const ViewKind<Input>* KindOf(std::string_view name) const {
     for (const auto* kind : kinds_) {

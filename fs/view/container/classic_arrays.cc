@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/container/classic_arrays.h"
 
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "fs/view/base/array_part.h"
 #include "fs/view/container/group_children.h"
 #include "model/path_name.h"
 
@@ -19,31 +17,12 @@ using ArrayTaker = std::function<void(const GroupArray&)>;
 constexpr size_t kLooks = 1000;
 
 // Stands for a child that may be an array, but cannot be loaded.
-std::shared_ptr<const backends::Node> Unreadable() {
+std::shared_ptr<const backends::Node> Unreadable(model::Error error) {
   auto node = std::make_shared<backends::Node>();
   node->entity = model::Ndarray();
+  node->error = std::move(error);
   return node;
 }
-
-// The coordinates that arrays of the group name, each with the first array that does.
-struct NamedCoordinates {
-  struct Named {
-    std::string path;
-    ArrayInput array;
-    size_t dimension;
-  };
-  std::vector<Named> list;
-  std::set<std::string> known;
-
-  void AddOf(const GroupArray& array) {
-    if (!array.input) return;
-    const model::Shape& shape = array.node->array().shape;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      const std::string& path = shape[d].dimcoord;
-      if (!path.empty() && known.insert(path).second) list.push_back({path, *array.input, d});
-    }
-  }
-};
 
 // The children that are no links.
 Result<std::vector<std::string>> ListObjects(const GroupInput& group) {
@@ -57,42 +36,22 @@ Result<std::vector<std::string>> ListObjects(const GroupInput& group) {
 }
 
 Result<void> VisitOwnArrays(const GroupInput& group, const ArrayTaker& take,
-                            NamedCoordinates& named) {
+                            OuterArrays& outer) {
   NDLFS_TRY(const auto names, ListObjects(group));
-  std::set<std::string> own;
-  NDLFS_RETURN_IF_ERROR(LoadEach(
+  return LoadEach(
       group, names, [&](const std::string& name, Result<GroupChild> child) -> Result<void> {
         if (!child && child.error().is_of_system()) {
           return model::Propagate(std::move(child).error(), name);
         }
         if (!child && child.error().code() == model::ErrorCode::kNotFound) return {};
-        GroupArray array = {model::JoinPath(group.path(), name), Unreadable(), {}};
-        if (child) {
-          if (child->node->is_group()) return {};
-          array.node = std::move(child->node);
-          array.input = std::move(child->array);
-        }
-        named.AddOf(array);
+        if (child && child->node->is_group()) return {};
+        const GroupArray array =
+            child ? GroupArray{model::JoinPath(group.path(), name), child->node, child->array}
+                  : GroupArray{model::JoinPath(group.path(), name),
+                               Unreadable(std::move(child).error())};
         take(array);
-        own.insert(std::move(array.path));
-        return {};
-      }));
-  std::erase_if(named.list,
-                [&](const auto& coordinate) { return own.contains(coordinate.path); });
-  return {};
-}
-
-// Visits the coordinates, from groups around this one, of the dimensions of its arrays. Without
-// those that cannot be loaded the values of the arrays are still right.
-Result<void> VisitOuterCoordinates(const NamedCoordinates& named, const ArrayTaker& take) {
-  for (const auto& [path, array, dimension] : named.list) {
-    auto found = FindCoordinate(array, dimension);
-    if (!found && found.error().is_of_system()) return model::Propagate(found.error());
-    if (!found || !*found) continue;
-    const auto node = (*found)->node;
-    take({path, node, **std::move(found), DimensionName(array, dimension)});
-  }
-  return {};
+        return array.input ? outer.AddOf(*array.input) : Result<void>();
+      });
 }
 
 }  // namespace
@@ -112,9 +71,13 @@ bool MayHaveArrays(const GroupInput& group) {
 }
 
 Result<void> VisitArrays(const GroupInput& group, const ArrayTaker& take) {
-  NamedCoordinates named;
-  NDLFS_RETURN_IF_ERROR(VisitOwnArrays(group, take, named));
-  return VisitOuterCoordinates(named, take);
+  OuterArrays outer(group, /*holds_subgroups=*/false);
+  NDLFS_RETURN_IF_ERROR(VisitOwnArrays(group, take, outer));
+  for (OuterArray& one : outer.Take()) {
+    const auto node = one.array.node;
+    take({std::move(one.path), node, std::move(one.array), std::move(one.name)});
+  }
+  return {};
 }
 
 }  // namespace ndlfs::fs::classic

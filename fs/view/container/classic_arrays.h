@@ -16,8 +16,8 @@ bool HasArrayAmong(const GroupInput& group, const std::vector<std::string>& name
 // Whether the group has an array, or more children than a look at them is worth.
 bool MayHaveArrays(const GroupInput& group);
 
-// Calls `take` with each array of the group and then with the dimension coordinates, of groups
-// around it, that these refer to; one at a time, but not always on this thread. An array that
+// Calls `take` with each array of the group and then with the arrays, of groups around it, that
+// these refer to (see OuterArrays); one at a time, but not always on this thread. An array that
 // cannot be loaded has no `input`. Fails if the system does, because an array would be missing
 // without a reason.
 model::Result<void> VisitArrays(const GroupInput& group,

@@ -247,12 +247,20 @@ struct OwnType {
   size_t attribute;
   Type type;
   std::string values;
+  bool operator==(const OwnType&) const = default;
 };
 
 // The attributes of a variable, or of the file.
 struct Attributes {
   std::vector<Attribute> list;
   std::vector<OwnType> own_types;
+
+  bool operator==(const Attributes& other) const {
+    const auto is_same = [](const Attribute& a, const Attribute& b) {
+      return a.name == b.name && a.type == b.type && a.values == b.values;
+    };
+    return own_types == other.own_types && std::ranges::equal(list, other.list, is_same);
+  }
 };
 
 std::vector<Attribute> ListOf(Attributes attributes, bool is_cdf5) {
@@ -365,27 +373,33 @@ void AddFillValue(AttributeList& attributes, const model::Value& fill, const Dat
 
 }  // namespace
 
-// The facts about an array that are needed when its node is gone.
-struct ContentBuilder::Noted {
-  std::string path;
-  std::string name;  // in the file
-  bool is_coordinate = false;
-  std::string left_out = {};  // why, where the array cannot be in the file
+// What the arrays of a group often have in common.
+struct ArrayFacts {
   Datatype dtype = {};
   std::vector<uint64_t> shape = {};
   model::Shape dimensions = {};
   std::vector<std::string> dimension_names = {};
-  std::shared_ptr<const ElementSource> values = {};
   Type type = Type::kByte;
   // The type in CDF-1 and CDF-2, and the attributes there. nullopt where these have none.
   std::optional<Type> classic_type = {};
   Attributes attributes = {};
   // Those in CDF-5, where they differ.
   std::optional<Attributes> own_attributes = {};
+  std::optional<model::WideInt> fill = {};
+  bool operator==(const ArrayFacts&) const = default;
+};
+
+// What is needed of an array when its node is gone. There may be very many.
+struct ContentBuilder::Noted {
+  std::string path;
+  std::string name;  // in the file
+  bool is_coordinate = false;
+  Type type = Type::kByte;    // in the file
+  std::string left_out = {};  // why, where the array cannot be in the file
+  std::shared_ptr<const ArrayFacts> facts = {};
+  std::shared_ptr<const ElementSource> values = {};
   // For integers of 64 bits that may be stored as doubles: the integers as they are.
   std::shared_ptr<const ElementSource> wide_values = {};
-  Type wide_type = Type::kInt64;
-  std::optional<model::WideInt> fill = {};
 };
 
 namespace {
@@ -399,7 +413,7 @@ Attributes AttributesOf(const GroupArray& from, const std::optional<model::Value
   AttributeList list(attributes);
   const Datatype item = ItemTypeOf(from.input->dtype);
   bool has_fill = false;
-  for (const model::Attribute& attribute : from.node->array().attributes) {
+  for (const model::Attribute& attribute : backends::AttributesOfMissing(*from.node)) {
     if (attribute.name != kFillValue) {
       list.AddOf(type, attribute, backends::IsLimitOfUnpacked(*from.node, attribute));
     } else if (fill) {
@@ -491,7 +505,7 @@ uint64_t MostLookedAt(const ArrayInput& array) {
 }
 
 // Where the array cannot be in the file, the reason.
-std::string NoteInput(const GroupArray& from, Noted& noted) {
+std::string NoteInput(const GroupArray& from, Noted& noted, ArrayFacts& facts) {
   if (!from.input) {
     const bool is_known = from.node && from.node->error;
     return is_known ? from.node->error->message() : "it cannot be read";
@@ -501,11 +515,11 @@ std::string NoteInput(const GroupArray& from, Noted& noted) {
   if (!type) return "netCDF classic has no type for " + input.dtype.keyword();
   noted.values = ValuesOf(input);
   if (!noted.values) return "it is too large";
-  noted.type = *type;
-  noted.dtype = input.dtype;
-  noted.shape = input.shape;
-  noted.dimensions = from.node->array().shape;
-  noted.dimension_names = from.node->array().dimension_names;
+  noted.type = facts.type = *type;
+  facts.dtype = input.dtype;
+  facts.shape = input.shape;
+  facts.dimensions = from.node->array().shape;
+  facts.dimension_names = from.node->array().dimension_names;
   return {};
 }
 
@@ -518,7 +532,7 @@ class Builder {
       if (array.is_coordinate) coordinate_names_[array.path] = array.name;
     }
     const bool is_cdf5 = std::ranges::any_of(arrays_, [](const Noted& array) {
-      return array.left_out.empty() && !array.classic_type;
+      return array.left_out.empty() && !array.facts->classic_type;
     });
     if (!is_cdf5) UseClassicTypes();
     ChooseRecordDimension();
@@ -549,10 +563,10 @@ class Builder {
     if (!FitsEmpty(i)) return LeaveOut(i, "it has no elements");
     Variable variable;
     variable.type = array.type;
-    for (size_t d = 0; d < array.shape.size(); ++d) {
-      variable.dimensions.push_back(DimensionOf(i, d, array.shape[d]));
+    for (size_t d = 0; d < array.facts->shape.size(); ++d) {
+      variable.dimensions.push_back(DimensionOf(i, d, array.facts->shape[d]));
     }
-    AddInnerDimensions(i, array.dtype, variable);
+    AddInnerDimensions(i, array.facts->dtype, variable);
     variable.name = array.name;
     content_.header.variables.push_back(std::move(variable));
     content_.arrays.push_back(i);
@@ -561,15 +575,10 @@ class Builder {
 
   void UseClassicTypes() {
     for (Noted& array : arrays_) {
-      if (!array.left_out.empty() || array.type == *array.classic_type) continue;
-      if (SizeOf(array.type) == 8) {
-        array.wide_values = array.values;
-        array.wide_type = array.type;
-      } else {
-        array.own_attributes.reset();
-      }
+      if (!array.left_out.empty() || array.type == *array.facts->classic_type) continue;
+      if (SizeOf(array.type) == 8) array.wide_values = array.values;
       array.values = InClassicType(std::move(array.values), array.type);
-      array.type = *array.classic_type;
+      array.type = *array.facts->classic_type;
       if (!array.values) array.left_out = "it is too large";
     }
   }
@@ -584,17 +593,18 @@ class Builder {
         content_.cdf5_elements = content_.elements;
       }
       Variable& variable = content_.cdf5_header->variables[v];
-      variable.type = array.wide_type;
-      if (array.own_attributes) {
+      variable.type = array.facts->type;
+      if (array.facts->own_attributes) {
         variable.attributes =
-            AttributesWithName(variable, array, *std::move(array.own_attributes), true);
+            AttributesWithName(variable, array, *array.facts->own_attributes, true);
       }
-      content_.wide.push_back({array.wide_values, array.wide_type == Type::kInt64, array.fill});
+      content_.wide.push_back(
+          {array.wide_values, variable.type == Type::kInt64, array.facts->fill});
       content_.cdf5_elements[v] = std::move(array.wide_values);
     }
   }
 
-  bool IsUnlimited(const Noted& array, size_t d) const {
+  bool IsUnlimited(const ArrayFacts& array, size_t d) const {
     return d < array.dimensions.size() && !array.dimensions[d].size;
   }
 
@@ -603,8 +613,8 @@ class Builder {
   void ChooseRecordDimension() {
     std::map<std::string, size_t> users;  // by key
     for (size_t i = 0; i < arrays_.size(); ++i) {
-      const Noted& array = arrays_[i];
-      if (!array.left_out.empty()) continue;
+      if (!arrays_[i].left_out.empty()) continue;
+      const ArrayFacts& array = *arrays_[i].facts;
       for (size_t d = 0; d < array.shape.size(); ++d) {
         if (array.shape[d] == 0) return;
         if (d == 0 && IsUnlimited(array, d)) ++users[DimensionKey(i, d)];
@@ -612,7 +622,8 @@ class Builder {
     }
     for (size_t i = 0; i < arrays_.size(); ++i) {
       if (!arrays_[i].left_out.empty()) continue;
-      for (size_t d = 1; d < arrays_[i].shape.size(); ++d) users.erase(DimensionKey(i, d));
+      for (size_t d = 1; d < arrays_[i].facts->shape.size(); ++d)
+        users.erase(DimensionKey(i, d));
     }
     size_t most = 0;
     for (const auto& [key, count] : users) {
@@ -623,7 +634,7 @@ class Builder {
 
   // Only one dimension of a file can be empty, as the first of its variables.
   bool FitsEmpty(size_t i) {
-    const Noted& array = arrays_[i];
+    const ArrayFacts& array = *arrays_[i].facts;
     for (size_t d = 0; d < array.shape.size(); ++d) {
       if (array.shape[d] != 0) continue;
       const std::string key = KeyOf(i, d, 0);
@@ -635,8 +646,8 @@ class Builder {
 
   // Two dimensions with the same key are one. A dimension without a name has a key of its own.
   std::string KeyOf(size_t i, size_t d, uint64_t length) const {
-    const Noted& array = arrays_[i];
-    if (array.is_coordinate) return "/" + array.path;
+    const ArrayFacts& array = *arrays_[i].facts;
+    if (arrays_[i].is_coordinate) return "/" + arrays_[i].path;
     if (d < array.dimensions.size() && !array.dimensions[d].dimcoord.empty()) {
       return "/" + array.dimensions[d].dimcoord;
     }
@@ -647,8 +658,8 @@ class Builder {
   }
 
   std::string NameOf(size_t i, size_t d) const {
-    const Noted& array = arrays_[i];
-    if (array.is_coordinate) return array.name;
+    const ArrayFacts& array = *arrays_[i].facts;
+    if (arrays_[i].is_coordinate) return arrays_[i].name;
     if (d < array.dimensions.size() && !array.dimensions[d].dimcoord.empty()) {
       const auto known = coordinate_names_.find(array.dimensions[d].dimcoord);
       if (known != coordinate_names_.end()) return known->second;
@@ -659,12 +670,12 @@ class Builder {
     if (d < array.dimensions.size() && !array.dimensions[d].dimcoord.empty()) {
       return std::string(model::BaseName(array.dimensions[d].dimcoord));
     }
-    return fmt::format("{}_dim{}", model::BaseName(array.path), d);
+    return fmt::format("{}_dim{}", model::BaseName(arrays_[i].path), d);
   }
 
   // A stored length that differs from the coordinate's is a dimension of its own.
   std::string DimensionKey(size_t i, size_t d) const {
-    const uint64_t length = arrays_[i].shape[d];
+    const uint64_t length = arrays_[i].facts->shape[d];
     return fmt::format("{} {}", length, KeyOf(i, d, length));
   }
 
@@ -673,18 +684,19 @@ class Builder {
   }
 
   uint32_t AddDimension(const std::string& key, std::string_view name, uint64_t length) {
-    const auto [it, is_new] =
-        dimensions_.try_emplace(key, static_cast<uint32_t>(content_.header.dimensions.size()));
-    if (is_new) {
-      const bool is_record = length == 0 || (!record_.empty() && key == record_);
-      if (is_record) {
-        content_.header.record_dimension = it->second;
-        content_.header.record_count = length;
-      }
-      content_.header.dimensions.push_back(
-          {dimension_names_.Take(name), is_record ? 0 : length});
+    const auto next = static_cast<uint32_t>(content_.header.dimensions.size());
+    const auto known = dimensions_.find(key);
+    if (known != dimensions_.end()) return known->second;
+    // Nobody asks again for one without a name.
+    const bool has_name = key[0] != '#' && key[key.find(' ') + 1] != '#';
+    if (has_name) dimensions_.emplace(key, next);
+    const bool is_record = length == 0 || (!record_.empty() && key == record_);
+    if (is_record) {
+      content_.header.record_dimension = next;
+      content_.header.record_count = length;
     }
-    return it->second;
+    content_.header.dimensions.push_back({dimension_names_.Take(name), is_record ? 0 : length});
+    return next;
   }
 
   // Adds the dimensions inside of elements that are arrays or text.
@@ -717,10 +729,11 @@ class Builder {
   void AddAttributes(size_t v, bool is_cdf5) {
     Variable& variable = content_.header.variables[v];
     Noted& array = arrays_[content_.arrays[v]];
-    const bool has_own = is_cdf5 && array.own_attributes;
+    const bool has_own = is_cdf5 && array.facts->own_attributes;
     variable.attributes = AttributesWithName(
-        variable, array,
-        has_own ? *std::move(array.own_attributes) : std::move(array.attributes), is_cdf5);
+        variable, array, has_own ? *array.facts->own_attributes : array.facts->attributes,
+        is_cdf5);
+    if (!array.wide_values) array.facts = nullptr;
   }
 
   std::vector<Noted> arrays_;
@@ -745,14 +758,19 @@ void ContentBuilder::Add(const GroupArray& array) {
                  .name = names_->Take(array.name.empty() ? model::BaseName(array.path)
                                                          : std::string_view(array.name)),
                  .is_coordinate = std::holds_alternative<model::DimCoord>(array.node->entity)};
-  noted.left_out = NoteInput(array, noted);
+  ArrayFacts facts;
+  noted.left_out = NoteInput(array, noted, facts);
   if (noted.left_out.empty()) {
-    const auto fill = FillOf(*array.node, ItemTypeOf(noted.dtype));
-    if (fill && fill->integer() != nullptr) noted.fill = *fill->integer();
-    noted.classic_type = ClassicTypeOf(array, noted);
-    noted.attributes = AttributesOf(array, fill, noted.classic_type.value_or(noted.type));
-    if (noted.classic_type && *noted.classic_type != noted.type) {
-      noted.own_attributes = AttributesOf(array, fill, noted.type);
+    const auto fill = FillOf(*array.node, ItemTypeOf(facts.dtype));
+    if (fill && fill->integer() != nullptr) facts.fill = *fill->integer();
+    facts.classic_type = ClassicTypeOf(array, noted);
+    facts.attributes = AttributesOf(array, fill, facts.classic_type.value_or(noted.type));
+    if (facts.classic_type && *facts.classic_type != noted.type) {
+      facts.own_attributes = AttributesOf(array, fill, noted.type);
+    }
+    if (!arrays_.empty()) noted.facts = arrays_.back().facts;
+    if (noted.facts == nullptr || *noted.facts != facts) {
+      noted.facts = std::make_shared<const ArrayFacts>(std::move(facts));
     }
   }
   arrays_.push_back(std::move(noted));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/container/group_children.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +13,10 @@
 
 #include "backends/store/cancellation.h"
 #include "backends/store/parallel.h"
+#include "cache/chunk_loader.h"
+#include "fs/view/base/array_part.h"
+#include "fs/view/base/attributes.h"
+#include "model/path_name.h"
 
 namespace ndlfs::fs {
 
@@ -21,6 +28,34 @@ namespace {
 constexpr size_t kAtOnce = 128;
 
 using Loaded = std::optional<Result<GroupChild>>;
+
+// About what a file of a group keeps of each child, besides its attributes.
+constexpr uint64_t kKeptOfEach = 1000;
+
+// A file that does not fit is refused, before it takes the memory of others.
+Result<void> CheckFits(uint64_t bytes) {
+  const uint64_t most = cache::GetMemoryLimits().header;
+  if (bytes <= most) return {};
+  return model::IoError(ENOMEM, fmt::format("the group has so many arrays or attributes that "
+                                            "--cache-size would have to be {} MiB larger",
+                                            ((bytes - most) >> 20) + 1));
+}
+
+// The arrays that attributes name, as the attributes call them. The keys of "area: cell_area"
+// are no names, but those of "crs: x y" are.
+std::set<std::string> NamesInAttributes(const std::vector<model::Attribute>& attributes) {
+  std::set<std::string> names;
+  for (const std::string_view attribute :
+       {"coordinates", "grid_mapping", "bounds", "climatology", "ancillary_variables",
+        "cell_measures", "formula_terms"}) {
+    for (std::string& word : WordsOf(model::TextOf(attributes, attribute))) {
+      const bool is_key = word.ends_with(':');
+      if (is_key) word.pop_back();
+      if (!is_key || attribute == "grid_mapping") names.insert(std::move(word));
+    }
+  }
+  return names;
+}
 
 Result<void> LoadRun(const GroupInput& group, std::span<const std::string> names,
                      std::span<Loaded> loaded) {
@@ -40,11 +75,15 @@ Result<void> LoadEach(
     const GroupInput& group, const std::vector<std::string>& names,
     const std::function<Result<void>(const std::string&, Result<GroupChild>)>& take) {
   static const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
+  NDLFS_RETURN_IF_ERROR(CheckFits(names.size() * kKeptOfEach));
+  uint64_t bytes = names.size() * kKeptOfEach;
   const size_t run = std::max<size_t>(group.loads_together(), 1);
   std::vector<Loaded> before;  // those in front of `first`, which are taken while others load
   const auto take_those_before = [&](size_t first) -> Result<void> {
     for (size_t i = 0; i < before.size(); ++i) {
       const std::string& name = names[first - before.size() + i];
+      if (*before[i]) bytes += (**before[i]).node->held_bytes();
+      NDLFS_RETURN_IF_ERROR(CheckFits(bytes));
       NDLFS_RETURN_IF_ERROR(take(name, *std::move(before[i])));
       before[i].reset();
     }
@@ -63,6 +102,45 @@ Result<void> LoadEach(
     before = std::move(loaded);
   }
   return take_those_before(names.size());
+}
+
+bool OuterArrays::IsOutside(const std::string& path) const {
+  if (path.empty()) return false;
+  return holds_subgroups_ ? !model::IsBelow(path, group_.path())
+                          : model::ParentPath(path) != group_.path();
+}
+
+Result<void> OuterArrays::AddOf(const ArrayInput& array) {
+  constexpr size_t kMostOuter = 1000;
+  NDLFS_RETURN_IF_ERROR(AddOne(array));
+  for (; done_ < list_.size() && list_.size() < kMostOuter; ++done_) {
+    const ArrayInput outer = list_[done_].array;
+    NDLFS_RETURN_IF_ERROR(AddOne(outer));
+  }
+  return {};
+}
+
+Result<void> OuterArrays::AddOne(const ArrayInput& array) {
+  const model::Shape& shape = array.node->array().shape;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const std::string& path = shape[d].dimcoord;
+    if (!IsOutside(path) || !known_.insert(path).second) continue;
+    auto found = FindCoordinate(array, d);
+    if (!found && found.error().is_transient()) return model::Propagate(found.error());
+    if (found && *found) list_.push_back({path, DimensionName(array, d), **std::move(found)});
+  }
+  if (array.group == nullptr || group_.Outer() == nullptr) return {};
+  for (const std::string& name : NamesInAttributes(array.node->attributes())) {
+    if (!known_.insert(array.group->path() + ' ' + name).second) continue;
+    NDLFS_TRY(auto found, FindNamed(array.group, name));
+    const bool is_needed = found && found->child.array && IsOutside(found->path);
+    // Only what has no dimensions belongs to a part as it is.
+    const bool fits = is_needed && (!array.part || found->child.array->shape.empty());
+    if (!fits || !known_.insert(found->path).second) continue;
+    list_.push_back({found->path, std::string(model::BaseName(found->path)),
+                     *std::move(found->child.array)});
+  }
+  return {};
 }
 
 }  // namespace ndlfs::fs

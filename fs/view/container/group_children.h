@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,5 +20,37 @@ model::Result<void> LoadEach(
     const GroupInput& group, const std::vector<std::string>& names,
     const std::function<model::Result<void>(const std::string& name,
                                             model::Result<GroupChild> child)>& take);
+
+// An array from outside of a group that a file of the group needs.
+struct OuterArray {
+  std::string path;  // NDL path name
+  std::string name;  // of the dimension, or as an attribute calls it
+  ArrayInput array;
+};
+
+// The arrays outside of a group that its arrays refer to: coordinates of their dimensions, and
+// what attributes such as `coordinates` and `grid_mapping` name (see FindNamed()). Those refer
+// to others in turn. Not thread-safe.
+class OuterArrays {
+ public:
+  // `group` must outlive it. Below it are arrays of the file, too, if `holds_subgroups`.
+  OuterArrays(const GroupInput& group, bool holds_subgroups)
+      : group_(group), holds_subgroups_(holds_subgroups) {}
+
+  // Finds those of an array of the file. Those that cannot be loaded are left out; an error is
+  // transient.
+  model::Result<void> AddOf(const ArrayInput& array);
+  std::vector<OuterArray> Take() { return std::move(list_); }
+
+ private:
+  bool IsOutside(const std::string& path) const;
+  model::Result<void> AddOne(const ArrayInput& array);
+
+  const GroupInput& group_;
+  const bool holds_subgroups_;
+  std::set<std::string> known_;  // paths, and names with the group that has them in attributes
+  std::vector<OuterArray> list_;
+  size_t done_ = 0;  // of the list
+};
 
 }  // namespace ndlfs::fs

@@ -79,7 +79,7 @@ struct FoundArray {
   std::vector<uint64_t> shape;  // with the inner dimensions
   std::optional<std::vector<std::byte>> fill;
   std::shared_ptr<const ElementSource> elements;  // as they are in the file
-  // Only if elements are of variable size, or coordinates are outside.
+  // Only if elements are of variable size.
   std::optional<ArrayInput> input;
   // Its elements as a stream, where they are of variable size.
   std::optional<std::vector<std::byte>> data = {};
@@ -126,12 +126,15 @@ struct Scale {
 class Builder {
  public:
   Builder(const GroupInput& root, const Limits& limits)
-      : root_(root), limits_(limits), file_(std::make_shared<NewFile>()) {}
+      : root_(root),
+        limits_(limits),
+        outer_(root, /*holds_subgroups=*/true),
+        file_(std::make_shared<NewFile>()) {}
 
   Result<Content> Build() {
     groups_.push_back({.path = root_.path(), .entity = EntityOf(root_)});
     NDLFS_RETURN_IF_ERROR(Walk(root_, 0, 0));
-    NDLFS_RETURN_IF_ERROR(AddOuterCoordinates());
+    AddOuterArrays();
     NDLFS_RETURN_IF_ERROR(ReadVariableElements());
     FindScaleArrays();
     DeclareDimensions();
@@ -212,6 +215,7 @@ class Builder {
       AddGroup(std::move(child->group), number, name);
     } else {
       AddArray(number, path, name, *child);
+      if (child->array) return outer_.AddOf(*child->array);
     }
     return {};
   }
@@ -267,7 +271,7 @@ class Builder {
     if (is_fixed && !array.elements) return LeaveOut(path, "it is too large");
     array.attributes = MakeAttributes(*child.node, dtype);
     array.fill = FillOf(input, array.type.type, times);
-    if (!is_fixed || HasOuterCoordinates(ndarray.shape)) array.input = input;
+    if (!is_fixed) array.input = input;
     array.name = groups_[group].names.Take(name);
     const size_t number = arrays_.size();
     by_path_.emplace(path, number);
@@ -275,33 +279,11 @@ class Builder {
     arrays_.push_back(std::move(array));
   }
 
-  // Whether the coordinate at `path` is in no group of the file.
-  bool IsOutside(const std::string& path) const {
-    return !path.empty() && !model::IsBelow(path, root_.path());
-  }
-  bool HasOuterCoordinates(const model::Shape& shape) const {
-    return std::ranges::any_of(shape, [&](const model::Dimension& dimension) {
-      return IsOutside(dimension.dimcoord);
-    });
-  }
-
-  // The coordinates from groups around the root of the file.
-  Result<void> AddOuterCoordinates() {
-    const size_t inside = arrays_.size();
-    for (size_t i = 0; i < inside; ++i) {
-      if (!arrays_[i].input) continue;
-      const model::Shape shape = arrays_[i].dimensions;
-      for (size_t d = 0; d < shape.size(); ++d) {
-        const std::string& path = shape[d].dimcoord;
-        if (!IsOutside(path) || by_path_.contains(path)) continue;
-        const auto found = FindCoordinate(*arrays_[i].input, d);
-        if (!found && IsTransient(found.error())) return model::Propagate(found.error());
-        if (!found || !*found) continue;
-        AddArray(0, path, std::string(DimensionName(arrays_[i], d)),
-                 {(*found)->node, **found, nullptr});
-      }
+  // The arrays from groups around the root of the file.
+  void AddOuterArrays() {
+    for (OuterArray& outer : outer_.Take()) {
+      AddArray(0, outer.path, outer.name, {outer.array.node, outer.array, nullptr});
     }
-    return {};
   }
 
   // The array's own word counts: a link to the coordinates may have another name than they.
@@ -598,13 +580,24 @@ class Builder {
     return path;
   }
 
+  // Whether a group or one around it has all dimensions of an array: netCDF4-python refuses a
+  // file with a variable that has others.
+  bool HasDimensionsIn(uint32_t group, size_t i) const {
+    return std::ranges::all_of(scales_[i], [&](const Scale& scale) {
+      return IsAround(
+          scale.array ? arrays_[*scale.array].group : dimensions_[*scale.dimension].group,
+          group);
+    });
+  }
+
   // netCDF-C follows soft links, and refuses a file with one that leads nowhere, or runs
   // in circles over one to a group. A second dimension scale would be a second dimension.
   void AddLinks() {
     for (const FoundLink& link : links_) {
       const auto found = by_path_.find(link.target);
       const bool is_array = found != by_path_.end() && arrays_[found->second].object != kNone &&
-                            !arrays_[found->second].is_scale;
+                            !arrays_[found->second].is_scale &&
+                            HasDimensionsIn(link.group, found->second);
       if (!is_array) {
         LeaveOut(link.path, "a link to " + (link.target.empty() ? "another file"
                                                                 : model::OneLine(link.target)));
@@ -621,6 +614,7 @@ class Builder {
 
   const GroupInput& root_;
   const Limits limits_;
+  OuterArrays outer_;
   std::shared_ptr<NewFile> file_;
   Content content_;
   std::string left_out_;

@@ -402,7 +402,7 @@ std::vector<NewAttribute> MakeAttributes(const backends::Node& array, const Data
   const auto flat = Flatten(type);
   const Datatype& element = flat ? flat->type : type;
   const bool is_number = element.kind() == Kind::kInteger || element.kind() == Kind::kFloat;
-  for (const model::Attribute& attribute : array.attributes()) {
+  for (const model::Attribute& attribute : backends::AttributesOfMissing(array)) {
     NewAttribute same;
     same.name = attribute.name;
     const bool is_fill = attribute.name == "_FillValue";

@@ -66,6 +66,7 @@ bool IsHdf5Listed(const GroupInput&) { return false; }
 
 const GroupViewKind kHdf5View = {
     .file_name = "data.h5",
+    .description = "HDF5 and netCDF-4: the arrays of this group and below",
     .applies_to = &IsAlways,
     .is_listed = &IsHdf5Listed,
     .holds_subgroups = true,
@@ -74,6 +75,7 @@ const GroupViewKind kHdf5View = {
 
 const GroupViewKind kNetcdf4View = {
     .file_name = "data.nc4",
+    .description = "the same as data.h5",
     .applies_to = &IsAlways,
     .is_listed = &IsHdf5Listed,
     .holds_subgroups = true,

@@ -187,7 +187,9 @@ Result<ViewNode> MakeNetcdfFile(const GroupInput& group) {
   NDLFS_TRY(Segment first, LayOutContent(content));
   const backends::netcdf3::Header& header = content.header;
   uint64_t end = SizeOfSegment(first);
-  std::vector<Segment> segments = {std::move(first)};
+  std::vector<Segment> segments;
+  segments.reserve(2 * content.arrays.size() + 3);
+  segments.push_back(std::move(first));
   for (size_t i = 0; i < content.arrays.size(); ++i) {
     const backends::netcdf3::Variable& variable = header.variables[i];
     if (variable.is_record) continue;
@@ -211,6 +213,7 @@ Result<ViewNode> MakeNetcdfFile(const GroupInput& group) {
 
 const GroupViewKind kNetcdfView = {
     .file_name = "data.nc",
+    .description = "netCDF classic: the arrays of this group",
     .applies_to = &classic::MayHaveArrays,
     .is_listed = &IsNetcdfListed,
     .make = &MakeNetcdfFile,

@@ -463,6 +463,7 @@ Result<ViewNode> MakePyramidTree(const ArrayInput& input) {
 
 const ArrayViewKind kPyramidView = {
     .file_name = "data.ome.zarr",
+    .description = "OME-Zarr for viewers: coarser levels, too; a directory",
     .is_directory = true,
     .applies_to = &HasPyramid,
     .is_listed = [](const ArrayInput&) { return false; },

@@ -66,7 +66,10 @@ class ZarrBuilder {
       : version_(version), is_unpacked_(is_unpacked) {}
 
   Result<ViewNode> Build(const GroupInput& root) {
+    OuterArrays outer(root, /*holds_subgroups=*/true);
+    outer_ = &outer;
     NDLFS_TRY(Level level, TakeGroup(root, "", 0));
+    TakeOuter(level);
     std::vector<zarr::Document> documents =
         zarr::DescribeGroup(root.node().attributes(), level.left_out, version_);
     NDLFS_TRY(ViewPtr consolidated, zarr::Consolidate(documents, nodes_, version_));
@@ -154,7 +157,23 @@ class ZarrBuilder {
     }
     nodes_.push_back({.path = below + name, .documents = array->documents});
     level.children.emplace_back(name, zarr::MakeArrayDirectory(*std::move(array)));
-    return {};
+    return outer_->AddOf(*child->array);
+  }
+
+  // The arrays from groups around the root of the hierarchy.
+  void TakeOuter(Level& level) {
+    for (OuterArray& one : outer_->Take()) {
+      const auto is_called = [&](const auto& child) { return child.first == one.name; };
+      if (!IsNodeName(one.name, version_) || std::ranges::any_of(level.children, is_called)) {
+        continue;
+      }
+      const GroupChild child{one.array.node, one.array, nullptr};
+      auto array = DescribeChild(child, std::move(one.path));
+      if (!array) continue;
+      nodes_.push_back({.path = one.name, .documents = array->documents});
+      level.children.emplace_back(one.name, zarr::MakeArrayDirectory(*std::move(array)));
+    }
+    std::ranges::sort(level.children, {}, &zarr::Children::value_type::first);
   }
 
   Result<zarr::StoredArray> DescribeChild(const GroupChild& child, std::string path) const {
@@ -173,6 +192,7 @@ class ZarrBuilder {
   const Version version_;
   const bool is_unpacked_;
   size_t objects_ = 0;
+  OuterArrays* outer_ = nullptr;
   std::vector<zarr::NodeDocuments> nodes_;  // of a walk in depth
 };
 
@@ -181,9 +201,13 @@ Result<ViewNode> MakeZarrGroup(const GroupInput& group) {
   return ZarrBuilder(version, is_unpacked).Build(group);
 }
 
+constexpr std::string_view kZarrDescriptions[] = {"Zarr v3, a directory",
+                                                  "Zarr v2, a directory"};
+
 template <Version version>
 constexpr ArrayViewKind ArrayKind(std::string_view file_name) {
   return {.file_name = file_name,
+          .description = kZarrDescriptions[version == Version::kV2],
           .is_directory = true,
           .applies_to = &HasZarrType<version>,
           .is_listed = &IsFoundByName<ArrayInput>,
@@ -194,6 +218,7 @@ constexpr ArrayViewKind ArrayKind(std::string_view file_name) {
 template <Version version, bool is_unpacked>
 constexpr GroupViewKind GroupKind(std::string_view file_name) {
   return {.file_name = file_name,
+          .description = kZarrDescriptions[version == Version::kV2],
           .is_directory = true,
           .applies_to = &IsAnyGroup,
           .is_listed = &IsFoundByName<GroupInput>,

@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
+
+#include "backends/format/packing.h"
+#include "model/attributes.h"
 
 namespace ndlfs::fs::zarr {
 namespace {
@@ -13,10 +17,35 @@ using backends::Json;
 using model::Datatype;
 using model::Value;
 
+constexpr std::string_view kNonFinite[] = {"NaN", "Infinity", "-Infinity"};
+// Stands before a word that becomes bare. No text has it by chance.
+constexpr std::string_view kBare = "\x01ndlfs\x01";
+
 Json RealToJson(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
+  if (std::isfinite(value)) return value;
+  return kNonFinite[std::isnan(value) ? 0 : value > 0 ? 1 : 2];
+}
+
+bool IsFinite(const Value& value) {
+  return value.real() == nullptr || std::isfinite(*value.real());
+}
+
+// Marks the texts of `json` that are no text in `value`.
+void MarkBare(const Value& value, Json& json) {
+  const auto* list = value.list();
+  for (size_t i = 0; list != nullptr && i < list->size(); ++i) MarkBare((*list)[i], json[i]);
+  if (!IsFinite(value)) json = std::string(kBare) + json.get<std::string>();
+}
+
+// The item of a list of one text, or of one number of those that tell how numbers are packed:
+// netCDF has lists where other formats have none.
+const Value& WithoutList(const model::Attribute& attribute) {
+  const Value* item =
+      attribute.value.list() ? model::OnlyItem(attribute.value) : &attribute.value;
+  const auto& packing = backends::PackingAttributes();
+  const bool is_one = item != nullptr && (item->text() != nullptr ||
+                                          std::ranges::count(packing, attribute.name) != 0);
+  return is_one ? *item : attribute.value;
 }
 
 }  // namespace
@@ -36,28 +65,31 @@ std::optional<Json> ValueToJson(const Datatype& type, const Value& value) {
     if (type.is_bool()) return Json(*text == "TRUE");
     return Json(*text);
   }
-  if (const auto* real = value.real()) {
-    // In the digits of the type: 0.1 and not 0.10000000149011612.
-    if (!std::isfinite(*real)) return RealToJson(*real);
-    return Json::parse(model::FormatFloat(type, *real, /*yaml=*/false), nullptr, false);
-  }
+  if (value.real() != nullptr) return RealToJson(*value.real());
   const auto* integer = value.integer();
   if (integer == nullptr) return std::nullopt;
   return Json::parse(model::FormatInteger(*integer), nullptr, false);
 }
 
-Json AttributesToJson(const std::vector<model::Attribute>& attributes) {
+Json AttributesToJson(const std::vector<model::Attribute>& attributes, bool has_bare_nan) {
   Json object = Json::object();
+  Json left_out = Json::array();
   for (const model::Attribute& attribute : attributes) {
     const std::string* text = attribute.value.text();
     if (attribute.json && text != nullptr) {
       if (auto parsed = backends::ParseJson(*text)) object[attribute.name] = *std::move(parsed);
       continue;
     }
-    if (auto json = ValueToJson(attribute.type, attribute.value)) {
+    const Value& value = WithoutList(attribute);
+    if (auto json = ValueToJson(attribute.type, value)) {
+      if (has_bare_nan) MarkBare(value, *json);
       object[attribute.name] = *std::move(json);
+    } else {
+      left_out.push_back(fmt::format("{}: JSON has no attributes of {}",
+                                     model::OneLine(attribute.name), attribute.type.keyword()));
     }
   }
+  if (!left_out.empty()) object["ndlfs_left_out"] = std::move(left_out);
   return object;
 }
 
@@ -77,7 +109,14 @@ Json FloatToJson(const Datatype& type, std::span<const std::byte> bytes) {
 
 std::string DocumentText(const Json& json) {
   // zarr-python 2 reads consolidated metadata as ASCII.
-  return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + '\n';
+  std::string text = json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+  for (const std::string_view word : kNonFinite) {
+    const std::string marked = fmt::format("\"\\u0001ndlfs\\u0001{}\"", word);
+    for (size_t at = 0; (at = text.find(marked, at)) != text.npos; at += word.size()) {
+      text.replace(at, marked.size(), word);
+    }
+  }
+  return text + '\n';
 }
 
 }  // namespace ndlfs::fs::zarr

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/container/zarr_metadata.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -66,7 +68,7 @@ void AddFlagsOf(const Datatype& type, Json& attributes) {
 // xarray demands that `_FillValue` is one value in Zarr v3 and, for arrays of floats, the bytes
 // of a little-endian double in base64.
 Json AttributesV3(const ArrayInput& input) {
-  Json object = AttributesToJson(input.node->attributes());
+  Json object = AttributesToJson(backends::AttributesOfMissing(*input.node), false);
   AddFlagsOf(input.dtype, object);
   const auto* fill = model::FindAttribute(input.node->attributes(), kFillValue);
   const Value* value = fill ? model::OnlyItem(fill->value) : nullptr;
@@ -186,15 +188,18 @@ std::optional<Bytes> MissingBytes(const ArrayInput& input, const Datatype& type)
   return bytes;
 }
 
-// The names of all dimensions; nullopt if one has none.
-std::optional<Json> NamesV2(const ArrayInput& input, const ElementForm& form) {
+// The names of all dimensions; nullopt if one has none. xarray refuses a group that has such an
+// array. So they have names as in data.nc, if `makes_names`: not where chunks may be absent,
+// because xarray takes their fill value for missing.
+std::optional<Json> NamesV2(const ArrayInput& input, const ElementForm& form,
+                            bool makes_names) {
   Json names = Json::array();
-  for (size_t d = 0; d < input.shape.size(); ++d) {
-    const std::string name = DimensionName(input, d);
-    if (name.empty()) return std::nullopt;
-    names.push_back(name);
+  for (size_t d = 0; d < input.shape.size() + form.inner.size(); ++d) {
+    std::string name = d < input.shape.size() ? DimensionName(input, d) : std::string();
+    if (name.empty() && !makes_names) return std::nullopt;
+    if (name.empty()) name = fmt::format("{}_dim{}", input.node->array().name, d);
+    names.push_back(std::move(name));
   }
-  if (!form.inner.empty()) return std::nullopt;
   return names;
 }
 
@@ -274,9 +279,9 @@ void AddV2(const Json& fill, const Json& attributes, const ElementForm& form,
 // As xarray writes and reads it: see DescribeArray().
 void DescribeV2(const ArrayInput& input, const ElementForm& form,
                 const std::optional<Bytes>& absent, StoredArray& array) {
-  Json attributes = AttributesToJson(input.node->attributes());
+  Json attributes = AttributesToJson(backends::AttributesOfMissing(*input.node), true);
   AddFlagsOf(input.dtype, attributes);
-  const auto names = NamesV2(input, form);
+  const auto names = NamesV2(input, form, !array.name.empty() && !array.source.may_be_absent);
   ChosenFill fill;
   if (!form.type.is_fixed_size() || !names) {
     fill = FillOfDocument(absent, form, Version::kV2);
@@ -377,8 +382,8 @@ Result<StoredArray> DescribeArray(const ArrayInput& input, Version version, std:
 
 std::vector<Document> DescribeGroup(const std::vector<model::Attribute>& attributes,
                                     const std::vector<std::string>& left_out, Version version) {
-  Json object = AttributesToJson(attributes);
-  if (!left_out.empty()) object["ndlfs_left_out"] = left_out;
+  Json object = AttributesToJson(attributes, version == Version::kV2);
+  for (const std::string& line : left_out) object["ndlfs_left_out"].push_back(line);
   if (version == Version::kV2) {
     return {MakeDocument(kGroupDocument, {{"zarr_format", 2}}),
             MakeDocument(kAttributesDocument, object)};

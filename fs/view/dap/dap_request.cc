@@ -34,34 +34,49 @@ struct Named {
 
 class NameFinder {
  public:
-  explicit NameFinder(const DapDataset& dataset) : dataset_(dataset) {}
-
-  // Clients write names as the DDS does, or decoded.
-  std::optional<Named> Find(const std::string& path) const {
-    for (const std::string& name : {path, DapName(path)}) {
-      for (size_t i = 0; i < dataset_.variables.size(); ++i) {
-        const DapVariable& variable = dataset_.variables[i];
-        if (variable.name == name) return Named{i};
-      }
+  explicit NameFinder(const DapDataset& dataset) : dataset_(dataset) {
+    for (size_t i = 0; i < dataset.variables.size(); ++i) {
+      const std::string& name = dataset.variables[i].name;
+      variables_.try_emplace(name, i);
+      longest_ = std::max(longest_, name.size());
     }
-    for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1)) {
-      const auto outer = Find(path.substr(0, dot));
-      if (!outer || outer->member) continue;
-      const std::string inner = path.substr(dot + 1);
-      const DapVariable& grid = dataset_.variables[outer->variable];
-      if (!grid.is_grid()) continue;
-      std::vector<size_t> members = grid.maps;
-      members.push_back(outer->variable);
-      for (const size_t member : members) {
-        const std::string& name = dataset_.variables[member].name;
-        if (name == inner || name == DapName(inner)) return Named{outer->variable, member};
-      }
+  }
+
+  // A decoded name may have dots of its own, so the name of a Grid ends at any of the dots that
+  // come early enough.
+  std::optional<Named> Find(std::string_view path) const {
+    if (const auto whole = FindVariable(path)) return Named{*whole};
+    for (size_t dot = path.find('.'); dot <= longest_; dot = path.find('.', dot + 1)) {
+      const auto grid = FindVariable(path.substr(0, dot));
+      const auto member = grid ? FindMember(*grid, path.substr(dot + 1)) : std::nullopt;
+      if (member) return Named{*grid, member};
     }
     return std::nullopt;
   }
 
  private:
+  // Clients write names as the DDS does, or decoded: these are not longer.
+  std::optional<size_t> FindVariable(std::string_view name) const {
+    if (name.size() > longest_) return std::nullopt;
+    auto found = variables_.find(name);
+    if (found == variables_.end()) found = variables_.find(DapName(name));
+    return found == variables_.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::optional<size_t> FindMember(size_t grid, std::string_view name) const {
+    const DapVariable& variable = dataset_.variables[grid];
+    if (!variable.is_grid() || name.size() > longest_) return std::nullopt;
+    std::vector<size_t> members = variable.maps;
+    members.push_back(grid);
+    for (const size_t member : members) {
+      const std::string& own = dataset_.variables[member].name;
+      if (own == name || own == DapName(name)) return member;
+    }
+    return std::nullopt;
+  }
+
   const DapDataset& dataset_;
+  std::map<std::string, size_t, std::less<>> variables_;  // the first of each name
+  size_t longest_ = 0;
 };
 
 // A whole variable: an array, or a Grid with its maps cut as the array is.

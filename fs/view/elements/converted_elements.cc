@@ -38,6 +38,8 @@ class ConvertedElements final : public ElementSource {
       : source_(std::move(source)),
         converter_(std::move(conversion.converter)),
         type_(std::move(conversion.type)),
+        in_turn_(std::move(conversion.in_turn)),
+        run_(conversion.run),
         size_(size) {}
 
   uint64_t size() const override { return size_; }
@@ -62,7 +64,7 @@ class ConvertedElements final : public ElementSource {
       const ByteSpan read = from.span().first(count * from_size);
       NDLFS_RETURN_IF_ERROR(source_->Read(first * from_size, read, ByteOrder::kLittle, hint));
       const ByteSpan to = is_whole ? out.first(count * to_size) : element.span();
-      NDLFS_RETURN_IF_ERROR(converter_->Convert(read, to));
+      NDLFS_RETURN_IF_ERROR(Convert(first, read, to));
       if (!runs.empty()) backends::SwapElements(runs, to_size, to, to);
       const uint64_t done =
           is_whole ? to.size() : std::min<uint64_t>(to_size - skip, out.size());
@@ -81,9 +83,27 @@ class ConvertedElements final : public ElementSource {
   }
 
  private:
+  // Converts elements from the element `first` on.
+  Result<void> Convert(uint64_t first, ConstByteSpan from, ByteSpan to) const {
+    if (in_turn_.empty()) return converter_->Convert(from, to);
+    while (!from.empty()) {
+      const uint64_t left = from.size() / converter_->from_size();
+      const uint64_t count = std::min(left, run_ - first % run_);
+      NDLFS_RETURN_IF_ERROR(in_turn_[first / run_ % in_turn_.size()]->Convert(
+          from.first(count * converter_->from_size()),
+          to.first(count * converter_->to_size())));
+      from = from.subspan(count * converter_->from_size());
+      to = to.subspan(count * converter_->to_size());
+      first += count;
+    }
+    return {};
+  }
+
   const std::shared_ptr<const ElementSource> source_;
   const std::shared_ptr<const ElementConverter> converter_;
   const Datatype type_;
+  const std::vector<std::shared_ptr<const ElementConverter>> in_turn_;
+  const uint64_t run_;
   const uint64_t size_;
 };
 

@@ -5,7 +5,9 @@
 // words for.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "backends/format/array_source.h"
 #include "fs/view/elements/element_source.h"
@@ -17,6 +19,9 @@ namespace ndlfs::fs {
 struct ElementConversion {
   std::shared_ptr<const backends::ElementConverter> converter;  // null: there is none
   model::Datatype type = {};                                    // of the converted elements
+  // If not empty: `run` elements are for each of these in turn, not for `converter`.
+  std::vector<std::shared_ptr<const backends::ElementConverter>> in_turn = {};
+  uint64_t run = 1;
 };
 
 // float16, bfloat16 and smaller floats as float32, which holds all their values. No converter

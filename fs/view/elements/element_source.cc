@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/elements/element_source.h"
 
+#include <cerrno>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/format/stored_chunks.h"
 #include "backends/store/cancellation.h"
 #include "cache/array_reader.h"
 #include "cache/prefetcher.h"
@@ -95,10 +99,11 @@ model::Result<std::shared_ptr<const ElementSource>> MakeArrayElements(
 
 model::Result<ReadCost> CostOf(const ElementSource& source) {
   ReadCost cost;
+  uint64_t asked = 0;
   const auto add = [&](const cache::ArrayReader& reader,
                        uint64_t chunk) -> model::Result<void> {
     NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
-    if (cost.chunks == kMostChunks) return model::Limit("more than {} chunks", kMostChunks);
+    if (++asked > kMostChunks) return model::Limit("more than {} chunks", kMostChunks);
     NDLFS_TRY(const auto one, reader.CostOf(chunk));
     cost.chunks += 1;
     cost.kept += one.is_kept ? 1 : 0;
@@ -106,7 +111,23 @@ model::Result<ReadCost> CostOf(const ElementSource& source) {
     cost.decoded_bytes += one.decoded_bytes;
     return {};
   };
-  NDLFS_RETURN_IF_ERROR(source.VisitChunks(add));
+  NDLFS_TRY(const auto reader, source.Reader());
+  const uint64_t chunks = reader ? reader->chunk_count() : 0;
+  std::optional<std::vector<uint64_t>> stored;
+  if (reader) {
+    NDLFS_TRY(stored, backends::FindStoredChunks(reader->source(), chunks));
+  }
+  model::Result<void> added;
+  if (!stored) added = source.VisitChunks(add);
+  for (size_t i = 0; stored && added && i < stored->size(); ++i)
+    added = add(*reader, (*stored)[i]);
+  // EIO would tell of damage.
+  if (!added && added.error().code() == model::ErrorCode::kLimit) {
+    return model::IoError(EFBIG, added.error().message());
+  }
+  NDLFS_RETURN_IF_ERROR(std::move(added));
+  // Those that are absent cost nothing.
+  if (stored) cost.chunks = chunks;
   return cost;
 }
 

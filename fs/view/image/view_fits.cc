@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backends/format/packing.h"
@@ -107,6 +108,43 @@ bool AreUnitsOfFits(std::string_view text) {
   return has_unit;
 }
 
+// Printable ASCII; nothing for all else. A hyphen in the fifth place would be the name of a
+// projection.
+std::string PlainTypeOf(const Axis& axis) {
+  const bool is_plain = axis.name.size() <= 60 && axis.name == PrintableAscii(axis.name);
+  if (!is_plain || (axis.name.size() > 4 && axis.name[4] == '-')) return {};
+  return axis.name;
+}
+
+// The standard's words (FITS 4.0, sections 8.3 and 8.4) for what such an axis counts, by its
+// name or standard name, and its units; empty where it has none.
+std::string_view WordOf(const Axis& axis) {
+  struct Word {
+    std::string_view names, units, word;
+  };
+  static constexpr Word kWords[] = {
+      {" ra right_ascension ", " deg degree degrees ", "RA"},
+      {" dec declination ", " deg degree degrees ", "DEC"},
+      {" glon galactic_longitude ", " deg degree degrees ", "GLON"},
+      {" glat galactic_latitude ", " deg degree degrees ", "GLAT"},
+      {" freq frequency radiation_frequency ", " Hz kHz MHz GHz THz ", "FREQ"},
+      {" wave wavelength radiation_wavelength ", " m cm mm um nm Angstrom ", "WAVE"},
+      {" vrad radio_velocity ", " m/s km/s m_s-1 km_s-1 ", "VRAD"},
+      {" vopt optical_velocity ", " m/s km/s m_s-1 km_s-1 ", "VOPT"},
+      {" velo vel velocity ", " m/s km/s m_s-1 km_s-1 ", "VELO"},
+      {" stokes ", " 1  ", "STOKES"}};
+  const auto has = [](std::string_view list, std::string text) {
+    std::ranges::replace(text, ' ', '_');
+    return list.find(' ' + text + ' ') != std::string_view::npos;
+  };
+  for (const Word& word : kWords) {
+    const bool is_named =
+        has(word.names, LowerCase(axis.name)) || has(word.names, axis.standard_name);
+    if (is_named && has(word.units, axis.units)) return word.word;
+  }
+  return {};
+}
+
 // The standard's name of the units of coordinates; empty where it has none.
 std::string_view UnitOf(const Axis& axis) {
   if (axis.role == AxisRole::kLongitude || axis.role == AxisRole::kLatitude) return "deg";
@@ -114,34 +152,67 @@ std::string_view UnitOf(const Axis& axis) {
   return AreUnitsOfFits(axis.units) ? std::string_view(axis.units) : std::string_view();
 }
 
-// Printable ASCII; nothing for all else. A hyphen in the fifth place would be the name of a
-// projection.
-std::string TypeOfAxis(const Axis& axis) {
-  const bool is_plain = axis.name.size() <= 60 && axis.name == PrintableAscii(axis.name);
-  if (!is_plain || (axis.name.size() > 4 && axis.name[4] == '-')) return {};
-  return axis.name;
-}
-
 struct Fits {
   NumberArray numbers;
   Geometry geometry;
+  backends::Packing packing;
   std::optional<std::string> blank;
   std::string unit;
   FitsWorld world;  // of the source; coordinates say what it does not
 };
 
-void AddAxis(const Fits& fits, size_t d, const Steps& steps, const NumberText& text,
+bool IsRegular(const std::optional<Steps>& steps) { return steps && !std::isnan(steps->step); }
+
+// Whether the axis and its partner count degrees of the sky: neither has a meaning alone.
+bool IsOfSky(const Fits& fits, std::string_view word, const AllSteps& steps) {
+  constexpr std::pair<std::string_view, std::string_view> kPairs[] = {
+      {"RA", "DEC"}, {"DEC", "RA"}, {"GLON", "GLAT"}, {"GLAT", "GLON"}};
+  const auto pair = std::ranges::find(kPairs, word, [](const auto& p) { return p.first; });
+  if (pair == std::end(kPairs)) return false;
+  for (size_t d = 0; d < steps.size(); ++d) {
+    if (IsRegular(steps[d]) && WordOf(fits.geometry.axes[d]) == pair->second) return true;
+  }
+  return false;
+}
+
+// Coordinates of the sky that are equally far from each other are those of CAR, a plane
+// cylinder whose reference is on the equator.
+void AddAxis(const Fits& fits, size_t d, const AllSteps& all, const NumberText& text,
              Cards& cards) {
   const size_t n = fits.geometry.axes.size() - d;  // fastest first
   const Axis& axis = fits.geometry.axes[d];
-  if (const std::string type = TypeOfAxis(axis); !type.empty()) {
-    cards.AddText(fmt::format("CTYPE{}", n), type);
-  }
-  const std::string_view unit = UnitOf(axis);
+  const Steps& steps = *all[d];
+  const std::string_view word = WordOf(axis);
+  const bool is_of_sky = IsOfSky(fits, word, all);
+  const bool is_word =
+      !word.empty() && !word.starts_with("GL") && word != "RA" && word != "DEC";
+  const std::string type = is_of_sky ? fmt::format("{:-<5}CAR", word)
+                           : is_word ? std::string(word)
+                                     : PlainTypeOf(axis);
+  if (!type.empty()) cards.AddText(fmt::format("CTYPE{}", n), type);
+  const std::string_view unit = is_of_sky ? "deg" : UnitOf(axis);
   if (!unit.empty()) cards.AddText(fmt::format("CUNIT{}", n), unit);
-  cards.Add(fmt::format("CRPIX{}", n), "1.", "the first element");
-  cards.Add(fmt::format("CRVAL{}", n), RealOfFits(text(steps.first)), "its coordinate");
+  const bool is_latitude = is_of_sky && (word == "DEC" || word == "GLAT");
+  const double pixel = is_latitude ? 1 - steps.first / steps.step : 1;
+  cards.Add(fmt::format("CRPIX{}", n), RealOfFits(text(pixel)), "the reference element");
+  cards.Add(fmt::format("CRVAL{}", n), RealOfFits(text(is_latitude ? 0 : steps.first)),
+            "its coordinate");
   cards.Add(fmt::format("CDELT{}", n), RealOfFits(text(steps.step)), "from one to the next");
+}
+
+// BSCALE and BZERO: what is stored here is the element minus ZeroOf().
+void AddScale(const Fits& fits, Cards& cards) {
+  const Number number = fits.numbers.number;
+  const backends::Packing& packing = fits.packing;
+  if (packing.is_scaled()) {
+    const double zero =
+        packing.factor() * static_cast<double>(ZeroOf(number)) + packing.shift();
+    cards.Add("BSCALE", RealOfFits(fmt::format("{}", packing.factor())), "times the element");
+    cards.Add("BZERO", RealOfFits(fmt::format("{}", zero)), "to add then");
+  } else if (IsMoved(number)) {
+    cards.Add("BSCALE", "1", "");
+    cards.Add("BZERO", model::FormatInteger(ZeroOf(number)), "to add to each element");
+  }
 }
 
 std::string Render(const Fits& fits, const AllSteps& steps, const NumberText& text) {
@@ -156,10 +227,7 @@ std::string Render(const Fits& fits, const AllSteps& steps, const NumberText& te
     cards.Add(fmt::format("NAXIS{}", n), fmt::format("{}", numbers.shape[d]),
               PrintableAscii(fits.geometry.axes[d].name));
   }
-  if (IsMoved(numbers.number)) {
-    cards.Add("BSCALE", "1", "");
-    cards.Add("BZERO", model::FormatInteger(ZeroOf(numbers.number)), "to add to each element");
-  }
+  AddScale(fits, cards);
   if (fits.blank) cards.Add("BLANK", *fits.blank, "the element that stands for no value");
   if (!fits.unit.empty()) cards.AddText("BUNIT", fits.unit);
   for (const FitsCard& card : fits.world.cards) {
@@ -170,7 +238,7 @@ std::string Render(const Fits& fits, const AllSteps& steps, const NumberText& te
     }
   }
   for (size_t d = fits.world.has_place ? 0 : steps.size(); d-- > 0;) {
-    if (steps[d] && !std::isnan(steps[d]->step)) AddAxis(fits, d, *steps[d], text, cards);
+    if (IsRegular(steps[d])) AddAxis(fits, d, steps, text, cards);
   }
   return cards.Finish();
 }
@@ -223,11 +291,13 @@ Result<ViewNode> MakeFits(const ArrayInput& input) {
   auto elements = numbers->elements;
   if (IsMoved(numbers->number)) elements = FlipSigns(elements, SizeOf(numbers->number));
   std::vector<Segment> segments;
-  segments.push_back(MakeHeader({.numbers = *numbers,
-                                 .geometry = std::move(geometry),
-                                 .blank = BlankOf(input, numbers->number),
-                                 .unit = unit == PrintableAscii(unit) ? unit : "",
-                                 .world = WorldOf(input)}));
+  segments.push_back(
+      MakeHeader({.numbers = *numbers,
+                  .geometry = std::move(geometry),
+                  .packing = backends::ReadPacking(*input.node).value_or(backends::Packing()),
+                  .blank = BlankOf(input, numbers->number),
+                  .unit = unit == PrintableAscii(unit) ? unit : "",
+                  .world = WorldOf(input)}));
   segments.push_back(AllOf(std::move(elements), model::ByteOrder::kBig));
   segments.push_back(Zeros{WholeBlocks(numbers->bytes) - numbers->bytes});
   return MakeSegmentedView(std::move(segments));
@@ -237,6 +307,7 @@ Result<ViewNode> MakeFits(const ArrayInput& input) {
 
 const ArrayViewKind kFitsView = {
     .file_name = "data.fits",
+    .description = "FITS",
     .applies_to = [](const ArrayInput& input) { return FittingFits(input).has_value(); },
     .is_listed = [](const ArrayInput&) { return false; },
     .make = &MakeFits,

@@ -191,6 +191,7 @@ Result<ViewNode> MakeMrc(const ArrayInput& input) {
 
 const ArrayViewKind kMrcView = {
     .file_name = "data.mrc",
+    .description = "MRC",
     .applies_to = [](const ArrayInput& input) { return FittingMrc(input).has_value(); },
     .is_listed = [](const ArrayInput&) { return false; },
     .make = &MakeMrc,

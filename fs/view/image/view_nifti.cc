@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/format/packing.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/elements/segmented_view.h"
@@ -64,6 +65,7 @@ struct Nifti {
   size_t rank = 0;  // without that of colours
   bool is_second = false;
   std::string unit;
+  backends::Packing packing;
 };
 
 std::optional<Nifti> FittingNifti(const ArrayInput& input) {
@@ -87,6 +89,7 @@ std::optional<Nifti> FittingNifti(const ArrayInput& input) {
   constexpr uint64_t kMostLength = std::numeric_limits<int16_t>::max();
   nifti.is_second =
       std::ranges::any_of(numbers->shape, [](uint64_t n) { return n > kMostLength; });
+  nifti.packing = backends::ReadPacking(*input.node).value_or(backends::Packing());
   nifti.unit = PrintableAscii(TextOf(input.node->attributes(), "units"));
   return nifti;
 }
@@ -189,28 +192,9 @@ NiftiUnit UnitOfSpace(std::string_view units) {
   constexpr int kMetre = 1;
   constexpr int kMillimetre = 2;
   constexpr int kMicrometre = 3;
-  static constexpr std::array<Word, 22> kWords = {{{"m", {kMetre, 1}},
-                                                   {"metre", {kMetre, 1}},
-                                                   {"meter", {kMetre, 1}},
-                                                   {"metres", {kMetre, 1}},
-                                                   {"meters", {kMetre, 1}},
-                                                   {"cm", {kMillimetre, 10}},
-                                                   {"centimeter", {kMillimetre, 10}},
-                                                   {"centimetre", {kMillimetre, 10}},
-                                                   {"mm", {kMillimetre, 1}},
-                                                   {"millimeter", {kMillimetre, 1}},
-                                                   {"millimetre", {kMillimetre, 1}},
-                                                   {"um", {kMicrometre, 1}},
-                                                   {"\u00b5m", {kMicrometre, 1}},
-                                                   {"\u03bcm", {kMicrometre, 1}},
-                                                   {"micrometer", {kMicrometre, 1}},
-                                                   {"micrometre", {kMicrometre, 1}},
-                                                   {"micron", {kMicrometre, 1}},
-                                                   {"microns", {kMicrometre, 1}},
-                                                   {"nm", {kMicrometre, 1e-3}},
-                                                   {"nanometer", {kMicrometre, 1e-3}},
-                                                   {"nanometre", {kMicrometre, 1e-3}},
-                                                   {"angstrom", {kMicrometre, 1e-4}}}};
+  static constexpr std::array<Word, 22> kWords = {{
+#include "fs/view/image/nifti_lengths.inc"
+  }};
   const auto found = std::ranges::find(kWords, units, &Word::name);
   return found == kWords.end() ? NiftiUnit() : found->unit;
 }
@@ -301,11 +285,13 @@ Result<NiftiFields> ReadPlace(const Geometry& geometry, const Dimensions& dimens
   if (dimensions.axes.size() > 3 && dimensions.axes[3] && steps[*dimensions.axes[3]]) {
     fields.first_time = steps[*dimensions.axes[3]]->first;
   }
-  if (!dimensions.has_image) return fields;
-  NDLFS_TRY(const auto header, geometry.image->Read());
-  if (header) {
-    fields.place = PlaceByHeader(*header, *geometry.image, dimensions, fields.place);
+  if (dimensions.has_image) {
+    NDLFS_TRY(const auto header, geometry.image->Read());
+    if (header) {
+      fields.place = PlaceByHeader(*header, *geometry.image, dimensions, fields.place);
+    }
   }
+  AddOtherForm(fields.place);
   return fields;
 }
 
@@ -347,8 +333,9 @@ std::string RenderFirst(const Nifti& nifti, const Dimensions& dimensions,
   header.Put(70, nifti.code);
   header.Put(72, nifti.bits);
   PutPlace<float>(fields.place, 76, 256, 280, header);
-  header.Put(108, static_cast<float>(size));  // where the elements are
-  header.Put(112, 1.0F);                      // scl_slope: not scaled
+  header.Put(108, static_cast<float>(size));                    // where the elements are
+  header.Put(112, static_cast<float>(nifti.packing.factor()));  // scl_slope
+  header.Put(116, static_cast<float>(nifti.packing.shift()));   // scl_inter
   header.Put(123, static_cast<char>(fields.place.units));
   header.Put(136, static_cast<float>(fields.first_time));
   header.Put(148, nifti.unit, 79);  // descrip
@@ -369,7 +356,8 @@ std::string RenderSecond(const Nifti& nifti, const Dimensions& dimensions,
   PutLengths<int64_t>(dimensions, 16, header);
   PutPlace<double>(fields.place, 104, 352, 400, header);
   header.Put(168, static_cast<int64_t>(size));
-  header.Put(176, 1.0);
+  header.Put(176, nifti.packing.factor());
+  header.Put(184, nifti.packing.shift());
   header.Put(216, fields.first_time);
   header.Put(240, nifti.unit, 79);
   header.Put(344, static_cast<int32_t>(fields.place.qform));
@@ -428,6 +416,7 @@ Result<ViewNode> MakeNifti(const ArrayInput& input) {
 
 const ArrayViewKind kNiftiView = {
     .file_name = "data.nii",
+    .description = "NIfTI",
     .applies_to = [](const ArrayInput& input) { return FittingNifti(input).has_value(); },
     .is_listed = [](const ArrayInput&) { return false; },
     .make = &MakeNifti,

@@ -222,6 +222,7 @@ Result<ViewNode> MakeOmeTiff(const GroupInput& group) {
 
 const GroupViewKind kOmeTiffView = {
     .file_name = "data.ome.tif",
+    .description = "OME-TIFF with all resolutions",
     .applies_to =
         [](const GroupInput& group) { return FindOmeImage(group.node()).has_value(); },
     .is_listed = [](const GroupInput&) { return false; },

@@ -102,24 +102,9 @@ std::string_view UnitInImageJ(std::string_view units) {
     std::string_view name;
     std::string_view unit;
   };
-  static constexpr std::array<Word, 18> kWords = {{{"micrometer", "micron"},
-                                                   {"micrometre", "micron"},
-                                                   {"micron", "micron"},
-                                                   {"microns", "micron"},
-                                                   {"um", "micron"},
-                                                   {"\u00b5m", "micron"},
-                                                   {"\u03bcm", "micron"},
-                                                   {"nanometer", "nm"},
-                                                   {"nanometre", "nm"},
-                                                   {"nm", "nm"},
-                                                   {"angstrom", "angstrom"},
-                                                   {"millimeter", "mm"},
-                                                   {"millimetre", "mm"},
-                                                   {"mm", "mm"},
-                                                   {"centimeter", "cm"},
-                                                   {"centimetre", "cm"},
-                                                   {"cm", "cm"},
-                                                   {"pixel", "pixel"}}};
+  static constexpr std::array<Word, 18> kWords = {{
+#include "fs/view/image/length_words.inc"
+  }};
   const auto found = std::ranges::find(kWords, units, &Word::name);
   return found == kWords.end() ? std::string_view() : found->unit;
 }
@@ -238,6 +223,7 @@ model::Result<ViewNode> MakeTiff(const ArrayInput& input) {
 
 const ArrayViewKind kTiffView = {
     .file_name = "data.tif",
+    .description = "TIFF",
     .applies_to = [](const ArrayInput& input) { return FittingTiff(input).has_value(); },
     .is_listed = [](const ArrayInput&) { return false; },
     .make = &MakeTiff,

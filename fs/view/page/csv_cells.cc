@@ -203,7 +203,8 @@ std::optional<CsvColumn> MakeColumnOfValues(const ArrayInput& array) {
     cell = WithType(*number, [&](auto t) -> CsvCellPtr {
       return std::make_shared<const TimeCell<decltype(t)>>(*scale, *packing);
     });
-  } else if (read.kind() == Kind::kInteger && !packing->scale && !packing->offset) {
+  } else if (read.kind() == Kind::kInteger && !packing->scale && !packing->offset &&
+             model::FindAttribute(attributes, "band_scale") == nullptr) {
     cell = MakeNamedCell(*number, FlagNames(attributes), *packing);
   }
   if (!cell) return std::nullopt;

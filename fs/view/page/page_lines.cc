@@ -74,7 +74,7 @@ struct NumberWords {
   std::string_view r_more;
 };
 
-std::optional<NumberWords> WordsOf(Number number) {
+std::optional<NumberWords> WordsOfNumber(Number number) {
   switch (number) {
     case Number::kInt8:
       return NumberWords{"integer(int8)", "integer", ", size = 1"};
@@ -107,7 +107,7 @@ std::optional<NumberWords> WordsOf(Number number) {
 
 // Arrays of other languages have the dimensions in the opposite order.
 void AddRaw(const NumberArray& numbers, ProgramLines& lines) {
-  const auto words = WordsOf(numbers.number);
+  const auto words = WordsOfNumber(numbers.number);
   if (!words || numbers.shape.empty()) return;
   std::vector<uint64_t> extents(numbers.shape.rbegin(), numbers.shape.rend());
   constexpr uint64_t kMostOfR = (uint64_t{1} << 31) - 1;

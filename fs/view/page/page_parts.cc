@@ -33,51 +33,14 @@ constexpr size_t kFoldedBytes = 400;
 constexpr size_t kMostAttributeBytes = size_t{16} << 10;
 constexpr size_t kMostAttributesBytes = size_t{1} << 20;
 
-struct FileInfo {
-  std::string_view extension;
-  std::string_view description;  // {} is the file that it is a header of
-};
-constexpr std::array kFileInfos = {
-    FileInfo{"npy", "NumPy"},
-    FileInfo{"raw", "the elements alone: little-endian, C order"},
-    FileInfo{"txt", "text, an element a line"},
-    FileInfo{"jsonl", "JSON, an element a line"},
-    FileInfo{"raw.hdr", "ENVI header, for {}"},
-    FileInfo{"hdr", "ENVI header, for {}"},
-    FileInfo{"nhdr", "NRRD header, for {}"},
-    FileInfo{"mhd", "MetaImage header, for {}"},
-    FileInfo{"vrt", "GDAL header, for {}"},
-    FileInfo{"xmf", "XDMF header, for {}"},
-    FileInfo{"bov", "BOV header, for {}"},
-    FileInfo{"ctl", "GrADS header, for {}"},
-    FileInfo{"tif", "TIFF"},
-    FileInfo{"fits", "FITS"},
-    FileInfo{"nii", "NIfTI"},
-    FileInfo{"f77", "Fortran sequential unformatted, one record"},
-    FileInfo{"nc", "netCDF classic: the arrays of this group"},
-    FileInfo{"h5", "HDF5 and netCDF-4: the arrays of this group and below"},
-    FileInfo{"nc4", "the same as data.h5"},
-    FileInfo{"ome.tif", "OME-TIFF with all resolutions"},
-    FileInfo{"ome.zarr", "OME-Zarr for viewers: coarser levels, too; a directory"},
-    FileInfo{"zarr", "Zarr v3, a directory"},
-    FileInfo{"zarr2", "Zarr v2, a directory"},
-    FileInfo{"csv", "comma-separated values, an element a row"},
-    FileInfo{"table.csv", "the same as values.csv"},
-    FileInfo{"preview.png", "picture with axes and colours"},
-    FileInfo{"thumbnail.png", "small picture alone"},
-};
-
-std::string DescriptionOfFile(std::string_view name) {
-  const auto path = ViewPath::Parse(name);
+std::string WordsOfFile(const ViewName& file) {
+  const auto path = ViewPath::Parse(file.name);
   const bool is_values = path && path->stem == ViewPath::Stem::kValues;
   ViewPath raw = ViewPath::Whole("raw");
   if (is_values) raw.stem = ViewPath::Stem::kValues;
   const std::string of = raw.Name();
-  const auto found = std::ranges::find(
-      kFileInfos, path ? std::string_view(path->extension) : name, &FileInfo::extension);
-  if (found == kFileInfos.end()) return {};
   return (is_values ? "unpacked values: " : "") +
-         fmt::vformat(found->description, fmt::make_format_args(of));
+         fmt::vformat(file.description, fmt::make_format_args(of));
 }
 
 // The attributes that people look for first.
@@ -281,7 +244,7 @@ std::string FilesHtml(std::span<const ViewName> files) {
     for (const ViewName& file : files) {
       const bool is_page = file.name == model::kPageFileName;
       if (file.is_listed != is_listed || file.refusal || is_page) continue;
-      html += row(file.name, file.is_directory ? "/" : "", DescriptionOfFile(file.name));
+      html += row(file.name, file.is_directory ? "/" : "", WordsOfFile(file));
     }
     return html;
   };

@@ -465,6 +465,7 @@ bool IsThereForGroups(const GroupInput&) { return true; }
 
 const ArrayViewKind kPageView = {
     .file_name = model::kPageFileName,
+    .description = "the same for people: a page with pictures",
     .is_text = true,
     .applies_to = &IsThere,
     .is_listed = &IsByName,
@@ -473,6 +474,7 @@ const ArrayViewKind kPageView = {
 
 const GroupViewKind kGroupPageView = {
     .file_name = model::kPageFileName,
+    .description = "the same for people: a page with pictures",
     .is_text = true,
     .applies_to = &IsThereForGroups,
     .make = &MakeGroupPage,

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "backends/store/cancellation.h"
 #include "backends/store/parallel.h"
 #include "cache/array_reader.h"
+#include "fs/view/base/attributes.h"
 #include "fs/view/base/size_finder.h"
 #include "fs/view/base/text_table.h"
 #include "fs/view/base/text_window.h"
@@ -47,6 +49,7 @@ struct CsvInput {
   std::shared_ptr<const ElementSource> elements;
   size_t item = 0;                                    // bytes of an element
   std::shared_ptr<const cache::ArrayReader> texts{};  // where `elements` is null
+  int rank = 0;  // the columns of inputs with a lower one come first
 
   uint64_t row_bytes() const { return elements ? std::max<uint64_t>(item, 1) : kUsualText; }
 };
@@ -136,10 +139,33 @@ bool AddCsvArray(const ArrayInput& array, CsvForm form, std::string title, CsvTa
   return true;
 }
 
+// The order of people: time, the other coordinates, what was measured.
+void RankInputs(const std::vector<std::shared_ptr<const backends::Node>>& arrays,
+                CsvTable& table) {
+  std::set<std::string> coordinates;
+  for (const auto& array : arrays) {
+    const auto words = WordsOf(model::TextOf(array->attributes(), "coordinates"));
+    coordinates.insert(words.begin(), words.end());
+  }
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const model::Ndarray& array = arrays[i]->array();
+    const bool is_coordinate = std::holds_alternative<model::DimCoord>(arrays[i]->entity) ||
+                               coordinates.contains(array.name);
+    const bool is_time =
+        array.type.time() ||
+        model::TextOf(array.attributes, "units").find(" since ") != std::string::npos;
+    table.inputs[i].rank = !is_coordinate ? 2 : is_time ? 0 : 1;
+  }
+  std::ranges::stable_sort(table.columns, {}, [&](const CsvTableColumn& column) {
+    return table.inputs[column.input].rank;
+  });
+}
+
 // nullopt where there are no arrays, or one is no column of the table. The same questions as
 // those of data.nc: they end at the first array that does not fit.
 Result<std::optional<CsvTable>> LoadCsvTable(const GroupInput& group, CsvForm form) {
   CsvTable table;
+  std::vector<std::shared_ptr<const backends::Node>> arrays;  // of each input
   NDLFS_TRY(const auto names, group.List());
   for (const std::string& name : names) {
     NDLFS_TRY(const auto link, group.GetLink(name), name);
@@ -152,8 +178,10 @@ Result<std::optional<CsvTable>> LoadCsvTable(const GroupInput& group, CsvForm fo
     if (!child || !child->array || !AddCsvArray(*child->array, form, name, table)) {
       return std::nullopt;
     }
+    arrays.push_back(child->array->node);
   }
   if (table.columns.empty()) return std::nullopt;
+  RankInputs(arrays, table);
   return table;
 }
 
@@ -389,9 +417,15 @@ Result<ViewNode> MakeCsvOfGroup(const GroupInput& group) {
   return std::make_shared<const CsvView>(*std::move(table));
 }
 
+constexpr std::string_view CsvDescription(std::string_view file_name) {
+  return file_name == model::kTableFileName ? "the same as values.csv"
+                                            : "comma-separated values, an element a row";
+}
+
 template <CsvForm form>
 constexpr ArrayViewKind CsvOfArray(std::string_view file_name) {
   return {.file_name = file_name,
+          .description = CsvDescription(file_name),
           .is_text = true,
           .applies_to = &IsCsvOfStructs<form>,
           .is_listed = &IsUnlistedArray,
@@ -400,6 +434,7 @@ constexpr ArrayViewKind CsvOfArray(std::string_view file_name) {
 template <CsvForm form>
 constexpr GroupViewKind CsvOfGroup(std::string_view file_name) {
   return {.file_name = file_name,
+          .description = CsvDescription(file_name),
           .is_text = true,
           .applies_to = &IsCsvOfGroup<form>,
           .is_listed = &IsUnlistedGroup,

@@ -295,8 +295,9 @@ std::pair<double, double> EndsOf(const PreviewDimension& dimension,
     if (low < -90 && low > -91) low = -90;  // cells do not reach beyond the poles
     if (high > 90 && high < 91) high = 90;
   }
-  // The first row of a picture is at the top.
-  const bool has_rows = !has_coordinates || (dimension.is_rows && edges.back() > edges.front());
+  // The first row of a picture is at the top, except for those of FITS.
+  const bool has_rows =
+      has_coordinates ? dimension.is_rows && edges.back() > edges.front() : !dimension.goes_up;
   const bool is_turned = place == PlaceOn::kYOfMap && (has_rows || dimension.goes_down);
   return is_turned ? std::pair(high, low) : std::pair(low, high);
 }
@@ -357,6 +358,7 @@ std::string TimeLabel(const model::TimeScale& scale, double number) {
 
 Result<std::vector<PreviewDimension>> DescribeDimensions(const SamplePlan& plan) {
   const ArrayInput part = SampledPart(plan);
+  const auto& attributes = plan.whole.node->attributes();
   std::vector<PreviewDimension> dimensions(plan.selection.size());
   const auto numbers = AsNumbers(part);
   if (!numbers) return dimensions;
@@ -375,6 +377,9 @@ Result<std::vector<PreviewDimension>> DescribeDimensions(const SamplePlan& plan)
     dimension.extent = plan.full_shape[d];
     dimension.index_scale =
         static_cast<double>(plan.full_shape[d]) / static_cast<double>(plan.whole.shape[d]);
+    // FITS 4.0 (section 3.3.2) and its viewers have the first pixel at the lower left.
+    dimension.goes_up = model::FindAttribute(attributes, "SIMPLE") != nullptr ||
+                        model::FindAttribute(attributes, "XTENSION") != nullptr;
     if (!dimension.axis.coordinates) continue;
     dimension.is_rows = IsRows(dimension.axis);
     NDLFS_RETURN_IF_ERROR(AddNames(part, d, dimension));
@@ -397,6 +402,33 @@ std::string IndexText(const PreviewDimension& dimension) {
 }
 
 }  // namespace
+
+Result<bool> GoesNorth(const SamplePlan& plan) {
+  const ArrayInput& whole = plan.whole;
+  const uint64_t rows = whole.shape[*plan.y], columns = whole.shape[*plan.x];
+  for (const std::string& name : WordsOf(TextOf(whole.node->attributes(), "coordinates"))) {
+    NDLFS_TRY(const auto found, FindNamed(whole.group, name));
+    if (!found || !found->child.array || rows < 2) continue;
+    const ArrayInput& array = *found->child.array;
+    const auto& attributes = array.node->attributes();
+    const bool are_latitudes = TextOf(attributes, "standard_name") == "latitude" ||
+                               TextOf(attributes, "units") == "degrees_north";
+    const auto numbers = are_latitudes ? AsNumbers(array) : std::nullopt;
+    if (!numbers || numbers->shape != std::vector{rows, columns}) continue;
+    double ends[2];
+    for (const size_t i : {0, 1}) {
+      std::vector<std::byte> element(SizeOf(numbers->number));
+      const uint64_t at = (i == 0 ? 0 : rows - 1) * columns + columns / 2;
+      const auto read = numbers->elements->Read(
+          at * element.size(), element, model::ByteOrder::kLittle, cache::ReadHint::kOnward);
+      if (!read && read.error().is_transient()) return model::Propagate(read.error());
+      if (!read) return false;
+      ends[i] = AsDoubles(numbers->number, element)[0];
+    }
+    return ends[0] < ends[1];
+  }
+  return false;
+}
 
 Result<std::string> DescribeIndex(const PreviewDimension& dimension, size_t d) {
   NDLFS_TRY(const std::vector<double> coordinates, ReadUsable(dimension.axis));

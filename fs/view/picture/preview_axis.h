@@ -34,6 +34,7 @@ struct PreviewDimension {
   std::string long_name;
   std::string element;     // the name of the one element that is shown; may be empty
   bool goes_down = false;  // larger coordinates are farther down
+  bool goes_up = false;    // the first element is at the bottom where no coordinate says it
   bool is_rows = false;    // the first element is at the top, whatever its coordinate is
   std::optional<model::TimeScale> time;
 };
@@ -41,6 +42,10 @@ struct PreviewDimension {
 // The dimensions of `plan.whole`. Loads coordinates, but reads no chunk; see
 // DescribeGeometry().
 model::Result<std::vector<PreviewDimension>> DescribeDimensions(const SamplePlan& plan);
+
+// Whether the last row is farther north than the first, by latitudes of two dimensions that an
+// attribute of the array names. Reads two of them.
+model::Result<bool> GoesNorth(const SamplePlan& plan);
 
 // "time = 2000-01-01", "c = DAPI", or "time = #17" and "dimension 0 = #17" without coordinates
 // or a name. `d` is the number of the dimension. Decodes a coordinate.

@@ -382,7 +382,10 @@ ColourRange RangeOf(const SamplePlan& plan, const Samples& samples) {
 Result<void> AddMap(const SamplePlan& plan, const std::vector<PreviewDimension>& dimensions,
                     const SampleMeaning& meaning, const Samples& samples, Figure& figure) {
   const PreviewDimension& of_x = dimensions[*plan.x];
-  const PreviewDimension& of_y = dimensions[*plan.y];
+  PreviewDimension of_y = dimensions[*plan.y];
+  if (!of_y.goes_up && !of_y.axis.coordinates) {
+    NDLFS_TRY(of_y.goes_up, GoesNorth(plan));
+  }
   NDLFS_TRY(const Placed x, PlaceSamples(of_x, PlaceOn::kXOfMap));
   NDLFS_TRY(const Placed y, PlaceSamples(of_y, PlaceOn::kYOfMap));
   figure.x = x.axis;

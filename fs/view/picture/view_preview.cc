@@ -184,6 +184,7 @@ bool IsNeverListedForGroups(const GroupInput& /*group*/) { return false; }
 
 const GroupViewKind kGroupPreviewView = {
     .file_name = model::kPreviewFileName,
+    .description = "picture with axes and colours",
     .applies_to = &HasGroupPicture,
     .is_listed = &IsNeverListedForGroups,
     .make = &MakeGroupPicture<kWholeFigure>,
@@ -191,6 +192,7 @@ const GroupViewKind kGroupPreviewView = {
 
 const GroupViewKind kGroupThumbnailView = {
     .file_name = model::kThumbnailFileName,
+    .description = "small picture alone",
     .applies_to = &HasGroupPicture,
     .is_listed = &IsNeverListedForGroups,
     .make = &MakeGroupPicture<kFieldAlone>,
@@ -198,12 +200,14 @@ const GroupViewKind kGroupThumbnailView = {
 
 const ArrayViewKind kPreviewView = {
     .file_name = model::kPreviewFileName,
+    .description = "picture with axes and colours",
     .applies_to = &HasPicture,
     .make = &MakePicture<kWholeFigure>,
 };
 
 const ArrayViewKind kThumbnailView = {
     .file_name = model::kThumbnailFileName,
+    .description = "small picture alone",
     .applies_to = &HasPicture,
     .is_listed = &IsNeverListed,
     .make = &MakePicture<kFigureAlone>,

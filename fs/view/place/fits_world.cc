@@ -12,6 +12,7 @@
 
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
+#include "fs/view/place/image_place.h"
 #include "model/number_text.h"
 
 namespace ndlfs::fs {
@@ -23,10 +24,15 @@ constexpr std::array<std::string_view, 7> kOfOneAxis = {"CTYPE", "CUNIT", "CRVAL
 constexpr std::array<std::string_view, 4> kOfTwo = {"CD", "PC", "PV", "PS"};
 // The older names of some, which readers know, are kept.
 constexpr std::string_view kOfAll[] = {
-    "LONPOLE",  "LATPOLE",  "RADESYS",  "RADECSYS", "EQUINOX", "EPOCH",   "RESTFRQ",
-    "RESTFREQ", "RESTWAV",  "SPECSYS",  "SSYSOBS",  "SSYSSRC", "VELOSYS", "VELREF",
-    "ZSOURCE",  "OBSGEO-X", "OBSGEO-Y", "OBSGEO-Z", "MJD-OBS", "MJDREF",  "DATEREF",
-    "DATE-OBS", "TIMESYS",  "TREFPOS",  "OBJECT",   "EXPTIME"};
+    "LONPOLE",  "LATPOLE",  "RADESYS",  "RADECSYS", "EQUINOX", "EPOCH",    "RESTFRQ",
+    "RESTFREQ", "RESTWAV",  "SPECSYS",  "SSYSOBS",  "SSYSSRC", "VELOSYS",  "VELREF",
+    "ZSOURCE",  "OBSGEO-X", "OBSGEO-Y", "OBSGEO-Z", "MJD-OBS", "MJDREF",   "DATEREF",
+    "DATE-OBS", "TIMESYS",  "TREFPOS",  "OBJECT",   "EXPTIME", "DATE-BEG", "DATE-AVG",
+    "DATE-END", "MJD-BEG",  "MJD-AVG",  "MJD-END",  "MJDREFI", "MJDREFF",  "TIMEUNIT",
+    "TELESCOP", "INSTRUME", "OBSERVER", "BTYPE",    "BMAJ",    "BMIN",     "BPA",
+    "VELANGL",  "WCSNAME",  "OBSGEO-L", "OBSGEO-B", "OBSGEO-H"};
+// Those that are of the projection in the same header.
+constexpr std::string_view kOfPlace[] = {"LONPOLE", "LATPOLE", "WCSNAME"};
 // Projections of the sky (FITS 4.0, table 13, and what others have added).
 constexpr std::string_view kProjections[] = {
     "AZP", "SZP", "TAN", "STG", "SIN", "ARC", "ZPN", "ZEA", "AIR", "CYP", "CEA",
@@ -89,18 +95,10 @@ class WorldMover {
  public:
   explicit WorldMover(const ArrayInput& input) : attributes_(input.node->attributes()) {
     const size_t rank = input.part ? input.part->selection.size() : input.shape.size();
-    axes_.resize(rank);
-    size_t shown = 0;
     for (size_t n = 1; n <= rank; ++n) {
-      ShownAxis& axis = axes_[n - 1];
-      if (!input.part) {
-        axis.number = n;
-        continue;
-      }
-      const IndexRange& range = input.part->selection[rank - n];
-      axis.begin = static_cast<double>(range.begin);
-      axis.step = static_cast<double>(range.step);
-      if (!range.is_dropped) axis.number = ++shown;
+      const ImageAxis axis = AxisInPart(input, rank - n);
+      axes_.push_back(
+          {axis.dimension ? input.shape.size() - *axis.dimension : 0, axis.first, axis.step});
     }
   }
 
@@ -109,8 +107,9 @@ class WorldMover {
     const auto compressed = NumberOf(attributes_, "ZNAXIS");
     const auto rank = compressed ? compressed : NumberOf(attributes_, "NAXIS");
     const bool is_fits = Find("SIMPLE") != nullptr || Find("XTENSION") != nullptr;
-    if (!is_fits || rank != static_cast<double>(axes_.size()) || !CanBeMoved()) return {};
+    has_place_ = is_fits && rank == static_cast<double>(axes_.size()) && CanBeMoved();
     for (const model::Attribute& attribute : attributes_) Add(attribute);
+    if (!has_place_) return std::move(world_);
     AddMissingDiagonal();
     AddMoved();
     return std::move(world_);
@@ -165,9 +164,11 @@ class WorldMover {
 
   void Add(const model::Attribute& attribute) {
     const auto name = ParseName(attribute.name);
-    if (name) return AddOfAxis(*name, attribute);
+    if (name && has_place_) return AddOfAxis(*name, attribute);
+    const bool is_of_place =
+        IsOfDistortion(attribute.name) || std::ranges::count(kOfPlace, attribute.name) != 0;
     const bool is_of_all = std::ranges::count(kOfAll, attribute.name) != 0;
-    if (is_of_all || IsOfDistortion(attribute.name)) AddCard(attribute.name, attribute, 1, 0);
+    if (is_of_place ? has_place_ : is_of_all) AddCard(attribute.name, attribute, 1, 0);
   }
 
   void AddOfAxis(const CardName& name, const model::Attribute& attribute) {
@@ -254,6 +255,7 @@ class WorldMover {
 
   const std::vector<model::Attribute>& attributes_;
   std::vector<ShownAxis> axes_;
+  bool has_place_ = false;  // the cards of axes say where the shown elements are
   FitsWorld world_;
 };
 

@@ -24,10 +24,12 @@ struct FitsWorld {
 };
 
 // The cards of the source's header for an image of FITS: its world coordinates (FITS 4.0,
-// section 8), moved to the part that is shown, and what was observed and when. Empty if the
-// array is no such image. Also empty if such cards cannot express the place of the part: its
-// coordinates need tables or distortions that are elsewhere; the part has a step, and the image
-// a distortion; or other axes depend on an axis of which the part has one index. Reads nothing.
+// section 8), moved to the part or the blocks that are shown, its beam, and what was observed
+// and when. Attributes of other formats that have the names of such cards are cards, too. No
+// axis has a place if the array is no such image, or if cards cannot express the place of the
+// part: its coordinates need tables or distortions that are elsewhere; the part has a step, and
+// the image a distortion; or other axes depend on an axis of which the part has one index.
+// Reads nothing.
 FitsWorld WorldOf(const ArrayInput& input);
 
 }  // namespace ndlfs::fs

@@ -40,17 +40,6 @@ bool IsOneOf(std::string_view word, const std::array<std::string_view, n>& words
   return std::ranges::find(words, word) != words.end();
 }
 
-std::string Lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
-bool IsEast(std::string_view units) {
-  return IsOneOf<6>(
-      units, {"degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"});
-}
 bool IsNorth(std::string_view units) {
   return IsOneOf<6>(
       units, {"degrees_north", "degree_north", "degree_N", "degrees_N", "degreeN", "degreesN"});
@@ -76,7 +65,7 @@ AxisRole RoleByCf(const Attributes& attributes, const std::string& units) {
     return is_length ? AxisRole::kNorthing : AxisRole::kOther;
   if (standard_name == "longitude") return AxisRole::kLongitude;
   if (standard_name == "latitude") return AxisRole::kLatitude;
-  if (standard_name.empty() && IsEast(units)) return AxisRole::kLongitude;
+  if (standard_name.empty() && IsDegreesEast(units)) return AxisRole::kLongitude;
   if (standard_name.empty() && IsNorth(units)) return AxisRole::kLatitude;
   if (units.find(" since ") != std::string::npos) return AxisRole::kTime;
   const std::string axis = TextOf(attributes, "axis");
@@ -89,7 +78,7 @@ AxisRole RoleByCf(const Attributes& attributes, const std::string& units) {
 AxisRole RoleByName(const Attributes& attributes, std::string_view name,
                     const std::string& units) {
   if (!TextOf(attributes, "standard_name").empty()) return AxisRole::kOther;
-  const std::string lower = Lower(std::string(name));
+  const std::string lower = LowerCase(std::string(name));
   if (units.empty() || units == "degrees" || units == "degree" || units == "deg") {
     if (lower == "lon" || lower == "longitude") return AxisRole::kLongitude;
     if (lower == "lat" || lower == "latitude") return AxisRole::kLatitude;
@@ -128,13 +117,14 @@ void AddCoordinates(const ArrayInput& stored, Axis& axis) {
   axis.coordinates = std::make_shared<const NumberArray>(*numbers);
   axis.units = TextOf(attributes, "units");
   if (axis.units.empty()) axis.units = UnitsOfDates(coordinates.dtype);
-  axis.calendar = Lower(TextOf(attributes, "calendar"));
+  axis.calendar = LowerCase(TextOf(attributes, "calendar"));
   axis.standard_name = TextOf(attributes, "standard_name");
   axis.role = RoleByCf(attributes, axis.units);
   if (axis.role == AxisRole::kOther) axis.role = RoleByName(attributes, axis.name, axis.units);
   axis.missing = MissingElement(*coordinates.node, coordinates.dtype);
-  axis.scale = NumberOf(attributes, "scale_factor").value_or(1);
-  axis.offset = NumberOf(attributes, "add_offset").value_or(0);
+  const auto packing = backends::ReadPacking(*coordinates.node).value_or(backends::Packing());
+  axis.scale = packing.factor();
+  axis.offset = packing.shift();
 }
 
 // Maps are in metres.
@@ -163,19 +153,14 @@ std::vector<std::optional<double>> FindSpacing(const Attributes& attributes, siz
 // Elements of a part are farther from each other by its steps.
 void AddSpacing(const ArrayInput& input, Geometry& geometry) {
   const Attributes& attributes = input.node->attributes();
-  if (!input.part) {
-    const auto spacing = FindSpacing(attributes, input.shape.size());
-    for (size_t d = 0; d < spacing.size(); ++d) geometry.axes[d].spacing = spacing[d];
-    return;
-  }
-  const auto spacing = FindSpacing(attributes, input.part->whole.shape.size());
-  size_t d = 0;
+  const ArrayInput& whole = input.part ? input.part->whole : input;
+  const auto spacing = FindSpacing(attributes, whole.shape.size());
   for (size_t i = 0; i < spacing.size(); ++i) {
-    const IndexRange& range = input.part->selection[i];
-    if (range.is_dropped) continue;
-    Axis& axis = geometry.axes[d++];
+    const ImageAxis shown = AxisInPart(input, i);
+    if (!shown.dimension) continue;
+    Axis& axis = geometry.axes[*shown.dimension];
     axis.spacing = spacing[i];
-    if (axis.spacing) *axis.spacing *= std::abs(static_cast<double>(range.step));
+    if (axis.spacing) *axis.spacing *= std::abs(shown.step);
   }
 }
 
@@ -184,15 +169,13 @@ void AddOme(const ArrayInput& input, Geometry& geometry) {
   const ArrayInput& whole = input.part ? input.part->whole : input;
   if (!std::holds_alternative<model::Ndarray>(whole.node->entity)) return;
   const std::vector<OmeAxis> all = FindOmeAxes(whole);
-  size_t d = 0;
   for (size_t i = 0; i < all.size(); ++i) {
-    const IndexRange range = input.part ? input.part->selection[i] : WholeRange(whole.shape[i]);
-    if (range.is_dropped) continue;
-    Axis& axis = geometry.axes[d++];
+    const ImageAxis shown = AxisInPart(input, i);
+    if (!shown.dimension) continue;
+    Axis& axis = geometry.axes[*shown.dimension];
     if (axis.name.empty()) axis.name = all[i].name;
     if (axis.coordinates || !all[i].is_known) continue;
-    axis.known = Steps{all[i].offset + all[i].scale * static_cast<double>(range.begin),
-                       all[i].scale * static_cast<double>(range.step)};
+    axis.known = Steps{all[i].offset + all[i].scale * shown.first, all[i].scale * shown.step};
     axis.units = all[i].unit;
   }
 }

@@ -196,24 +196,6 @@ std::optional<NiftiPlace> MetaImageOf(const Attributes& attributes) {
   return PlaceByColumns(columns, origin, {-1, -1, 1});
 }
 
-// Which dimension of a part a dimension of the whole is, and which indexes of it.
-ImageAxis AxisInPart(const ArrayInput& array, size_t dimension) {
-  ImageAxis axis;
-  if (!array.part) {
-    axis.dimension = dimension;
-    return axis;
-  }
-  const Selection& selection = array.part->selection;
-  const IndexRange& range = selection[dimension];
-  axis.first = static_cast<double>(range.begin);
-  axis.step = static_cast<double>(range.step);
-  if (range.is_dropped) return axis;
-  const auto before = selection.begin() + static_cast<ptrdiff_t>(dimension);
-  axis.dimension = static_cast<size_t>(std::count_if(
-      selection.begin(), before, [](const IndexRange& other) { return !other.is_dropped; }));
-  return axis;
-}
-
 // The header of the first level of an image: the array `nifti` next to the levels, or the
 // member `base64` of the attribute `nifti`, in drafts of NIfTI-Zarr. False if there is none.
 Result<bool> FindHeader(const GroupInput& group, ImageSpace& space) {
@@ -334,6 +316,21 @@ Placement PlacementIn(const ImageSpace& space, const NiftiPlace& header) {
     }
   }
   return placement;
+}
+
+ImageAxis AxisInPart(const ArrayInput& array, size_t dimension) {
+  const ArrayPart part = PartOf(array);
+  const IndexRange& range = part.selection[dimension];
+  ImageAxis axis{std::nullopt, static_cast<double>(range.begin),
+                 static_cast<double>(range.step)};
+  for (size_t d = 0; d < array.shape.size(); ++d) {
+    if (DimensionOfWhole(part, d) != dimension) continue;
+    axis.dimension = d;
+    const double each = part.blocks ? static_cast<double>(part.blocks->extents[d]) : 1;
+    axis.first += axis.step * (each - 1) / 2;
+    axis.step *= each;
+  }
+  return axis;
 }
 
 Result<std::optional<ImageSpace>> FindImageSpace(const ArrayInput& array, size_t colours) {

@@ -42,14 +42,18 @@ std::vector<OmeAxis> OmeAxesOf(const backends::Json& image, const backends::Json
 // Empty if it is no level. Reads nothing but attributes of groups.
 std::vector<OmeAxis> FindOmeAxes(const ArrayInput& array);
 
-// An axis of the image in a header, in terms of the shown elements.
+// An axis of the image in a header, or of a whole array, in terms of the shown elements.
 struct ImageAxis {
   // The dimension of the shown elements; nullopt if they have only one index of the axis.
   std::optional<size_t> dimension;
-  // The index in the header's image is first + step * index.
+  // The index along it, that of the middle of a block, is first + step * index.
   double first = 0;
   double step = 1;
 };
+
+// How a dimension of the whole array lies in `array`, which may be a part of it. Every file
+// whose words say where elements lie asks here.
+ImageAxis AxisInPart(const ArrayInput& array, size_t dimension);
 
 // A header that places an image.
 struct ImageSpace {

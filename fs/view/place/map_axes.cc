@@ -25,13 +25,6 @@ bool IsWordOf(std::string_view word, std::initializer_list<std::string_view> wor
   return std::ranges::find(words, word) != words.end();
 }
 
-std::string LowerName(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 bool IsRadian(std::string_view units) {
   return IsWordOf(units, {"rad", "radian", "radians", "microradian", "Rad"});
 }
@@ -40,7 +33,7 @@ bool IsRadian(std::string_view units) {
 enum class MapSide : uint8_t { kNone, kX, kY };
 
 MapSide SideOf(const Axis& axis) {
-  const std::string name = LowerName(axis.name);
+  const std::string name = LowerCase(axis.name);
   if (axis.standard_name == "projection_x_coordinate") return MapSide::kX;
   if (axis.standard_name == "projection_y_coordinate") return MapSide::kY;
   if (axis.standard_name == "grid_longitude") return MapSide::kX;
@@ -80,7 +73,7 @@ AxisRole RoleInSystem(const Axis& axis, const ReferenceSystem& system) {
     return choose(AxisRole::kLongitude, AxisRole::kLatitude);
   }
   if (system.kind == Kind::kProjected) return choose(AxisRole::kEasting, AxisRole::kNorthing);
-  const std::string name = LowerName(axis.name);
+  const std::string name = LowerCase(axis.name);
   const bool is_plain = name == "x" || name == "y";
   return is_plain && axis.units.empty() ? choose(AxisRole::kPlaneX, AxisRole::kPlaneY)
                                         : axis.role;
@@ -214,36 +207,29 @@ std::optional<GeoTransform> FindSpatialTransform(const ArrayInput& whole,
 // Whether the raster of `shown` has the axes of `raster`, that of the whole array.
 bool ShowsAxes(const ArrayInput& shown, const Raster& raster) {
   if (!shown.part) return true;
-  const Selection& selection = shown.part->selection;
-  if (raster.x_axis >= selection.size() || *raster.y_axis >= selection.size()) return false;
-  const auto shown_axis = [&](size_t axis) {
-    const auto end = selection.begin() + static_cast<std::ptrdiff_t>(axis);
-    return static_cast<size_t>(std::count_if(
-        selection.begin(), end, [](const IndexRange& range) { return !range.is_dropped; }));
-  };
   const auto numbers = AsNumbers(shown);
   const auto own = numbers ? AsRaster(shown, *numbers) : std::nullopt;
-  return own && own->y_axis == shown_axis(*raster.y_axis) &&
-         own->x_axis == shown_axis(raster.x_axis);
+  const size_t rank = shown.part->selection.size();
+  return own && raster.x_axis < rank && *raster.y_axis < rank &&
+         own->y_axis == AxisInPart(shown, *raster.y_axis).dimension &&
+         own->x_axis == AxisInPart(shown, raster.x_axis).dimension;
 }
 
 // A part begins at another pixel, and may skip some.
 std::optional<GeoTransform> InPart(GeoTransform t, const ArrayInput& shown,
                                    const Raster& raster) {
   if (!shown.part) return t;
-  const IndexRange& x = shown.part->selection[raster.x_axis];
-  const IndexRange& y = shown.part->selection[*raster.y_axis];
-  if (x.is_dropped || y.is_dropped) return std::nullopt;
+  const ImageAxis x = AxisInPart(shown, raster.x_axis);
+  const ImageAxis y = AxisInPart(shown, *raster.y_axis);
+  if (!x.dimension || !y.dimension) return std::nullopt;
   // The corner of the first pixel that is shown, on the side where the rows begin.
-  const auto begin = [](const IndexRange& range) {
-    return static_cast<double>(range.begin) + 0.5 - static_cast<double>(range.step) / 2;
-  };
+  const auto begin = [](const ImageAxis& axis) { return axis.first + 0.5 - axis.step / 2; };
   t.x0 += begin(x) * t.dx + begin(y) * t.x_of_line;
   t.y0 += begin(x) * t.y_of_pixel + begin(y) * t.dy;
-  t.dx *= static_cast<double>(x.step);
-  t.y_of_pixel *= static_cast<double>(x.step);
-  t.dy *= static_cast<double>(y.step);
-  t.x_of_line *= static_cast<double>(y.step);
+  t.dx *= x.step;
+  t.y_of_pixel *= x.step;
+  t.dy *= y.step;
+  t.x_of_line *= y.step;
   return t;
 }
 

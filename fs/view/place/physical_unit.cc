@@ -29,30 +29,13 @@ struct OtherUnit {
   double size;
 };
 
-constexpr std::array<OtherUnit, 13> kOtherLengths = {
-    {{"angstrom", "\u00c5", 1e-10},
-     {"\u00c5", "\u00c5", 1e-10},
-     {"\u212b", "\u00c5", 1e-10},
-     {"micron", "\u00b5m", 1e-6},
-     {"um", "\u00b5m", 1e-6},
-     {"\u03bcm", "\u00b5m", 1e-6},  // with the Greek letter
-     {"inch", "in", 0.0254},
-     {"foot", "ft", 0.3048},
-     {"feet", "ft", 0.3048},
-     {"yard", "yd", 0.9144},
-     {"mile", "mi", 1609.344},
-     {"parsec", "pc", 3.0856775814913673e16},
-     {"in", "in", 0.0254}}};
+constexpr std::array<OtherUnit, 13> kOtherLengths = {{
+#include "fs/view/place/other_lengths.inc"
+}};
 
-constexpr std::array<OtherUnit, 9> kOtherTimes = {{{"minute", "min", 60},
-                                                   {"min", "min", 60},
-                                                   {"hour", "h", 3600},
-                                                   {"h", "h", 3600},
-                                                   {"day", "d", 86400},
-                                                   {"d", "d", 86400},
-                                                   {"sec", "s", 1},
-                                                   {"us", "\u00b5s", 1e-6},
-                                                   {"\u03bcs", "\u00b5s", 1e-6}}};
+constexpr std::array<OtherUnit, 9> kOtherTimes = {{
+#include "fs/view/place/other_times.inc"
+}};
 
 // "micrometers" and "micrometres" are "micrometer".
 std::string AsWord(std::string_view text) {

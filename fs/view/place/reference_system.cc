@@ -26,38 +26,14 @@ constexpr size_t kMostSystemText = size_t{1} << 16;
 
 // The codes of EPSG whose systems are geographic and have two dimensions, in ranges: codes
 // between them are other systems, or none.
-constexpr std::array<std::pair<int, int>, 111> kGeographicCodes = {
-    {{3819, 3824}, {3889, 3889}, {3906, 3906},  {4001, 4025}, {4027, 4036}, {4041, 4047},
-     {4052, 4055}, {4075, 4081}, {4120, 4216},  {4218, 4326}, {4463, 4463}, {4470, 4470},
-     {4475, 4483}, {4490, 4490}, {4555, 4558},  {4600, 4646}, {4657, 4765}, {4801, 4811},
-     {4813, 4821}, {4823, 4824}, {4901, 5013},  {5132, 5132}, {5228, 5233}, {5246, 5246},
-     {5252, 5252}, {5264, 5264}, {5324, 5324},  {5340, 5340}, {5354, 5354}, {5360, 5360},
-     {5365, 5365}, {5371, 5381}, {5393, 5393},  {5451, 5451}, {5464, 5464}, {5467, 5467},
-     {5489, 5489}, {5524, 5527}, {5546, 5546},  {5561, 5561}, {5593, 5593}, {5681, 5681},
-     {5886, 5886}, {6135, 6135}, {6207, 6207},  {6311, 6311}, {6318, 6325}, {6365, 6365},
-     {6668, 6668}, {6706, 6706}, {6783, 6783},  {6881, 6883}, {6892, 6894}, {6980, 6983},
-     {6987, 6990}, {7035, 7041}, {7073, 7073},  {7084, 7088}, {7133, 7139}, {7373, 7373},
-     {7683, 7686}, {7798, 7798}, {7844, 7844},  {7881, 7881}, {7886, 7886}, {8042, 8043},
-     {8086, 8086}, {8232, 8255}, {8351, 8351},  {8427, 8431}, {8449, 8449}, {8545, 8545},
-     {8685, 8685}, {8694, 8818}, {8860, 8902},  {8907, 8907}, {8949, 8949}, {8972, 9019},
-     {9053, 9140}, {9148, 9148}, {9153, 9153},  {9184, 9184}, {9248, 9248}, {9251, 9251},
-     {9253, 9253}, {9294, 9294}, {9299, 9299},  {9309, 9309}, {9333, 9333}, {9364, 9364},
-     {9372, 9372}, {9380, 9384}, {9403, 9403},  {9453, 9453}, {9470, 9470}, {9474, 9475},
-     {9547, 9547}, {9696, 9696}, {9702, 9702},  {9739, 9739}, {9755, 9758}, {9763, 9763},
-     {9777, 9784}, {9866, 9866}, {9871, 9871},  {9939, 9939}, {9964, 9964}, {9969, 9969},
-     {9974, 9974}, {9990, 9990}, {20033, 20041}}};
+constexpr std::array<std::pair<int, int>, 111> kGeographicCodes = {{
+#include "fs/view/place/geographic_codes.inc"
+}};
 
 bool IsGeographicCode(int code) {
   return std::ranges::any_of(kGeographicCodes, [&](const auto& range) {
     return code >= range.first && code <= range.second;
   });
-}
-
-std::string LowerCase(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
 }
 
 // GeoTIFF has 16 bits for a code, and keeps some of them for itself.
@@ -521,17 +497,6 @@ std::vector<double> NumbersInText(const std::string& text) {
   return numbers.size() == 6 ? numbers : std::vector<double>();
 }
 
-// Loads the variable `name` in the group of the array, or the nearest around it.
-Result<std::shared_ptr<const backends::Node>> LoadNear(std::shared_ptr<const GroupInput> group,
-                                                       std::string_view name) {
-  for (; group != nullptr; group = group->Outer()) {
-    auto child = group->Load(name);
-    if (child) return std::move(child->node);
-    if (IsWorthRetrying(child.error())) return model::Propagate(std::move(child).error());
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 bool IsWorthRetrying(const model::Error& error) {
@@ -562,16 +527,16 @@ Result<ReferenceSystem> FindReferenceSystem(const ArrayInput& array) {
   const Attributes& own = array.node->attributes();
   std::string name = TextOf(own, "grid_mapping");
   name = name.substr(0, name.find_first_of(": "));
-  if (!name.empty() && name.find('/') == std::string::npos) {
-    NDLFS_TRY(const auto node, LoadNear(array.group, name));
-    if (node != nullptr && !node->is_group()) return ReadReferenceSystem(node->attributes());
+  NDLFS_TRY(const auto mapping, FindNamed(array.group, name));
+  if (mapping && !mapping->child.node->is_group()) {
+    return ReadReferenceSystem(mapping->child.node->attributes());
   }
   ReferenceSystem system = ReadReferenceSystem(own);
   if (system.kind != SystemKind::kUnknown) return system;
   for (const std::string_view usual : {"spatial_ref", "crs"}) {
-    NDLFS_TRY(const auto node, LoadNear(array.group, usual));
-    if (node == nullptr || node->is_group()) continue;
-    system = ReadReferenceSystem(node->attributes());
+    NDLFS_TRY(const auto found, FindNamed(array.group, usual));
+    if (!found || found->child.node->is_group()) continue;
+    system = ReadReferenceSystem(found->child.node->attributes());
     if (system.kind != SystemKind::kUnknown) return system;
   }
   for (auto group = array.group; group != nullptr; group = group->Outer()) {

@@ -61,6 +61,45 @@ std::string Decode(const PictureRule& rule, ConstByteSpan picture, const Datatyp
   return std::string(AsText(decoded.span()));
 }
 
+// 2100 x 2100 bytes that GDAL has written: rows of 0, and from row 2048 on of 50.
+constexpr char kTallJpeg2000[] =
+    "/0//UQApAAIAAAg0AAAINAAAAAAAAAAAAAAINAAACDQAAAAAAAAAAAABBwEB/1IAEgEAAAEABQQEAAGUlZaXmJn/"
+    "XAATQEBISFBISFBISFBISFBISFD/ZAA9AAFDcmVhdGVkIGJ5IE9wZW5KUEVHIHZlcnNpb24gMi41LjAuIExPU1NM"
+    "RVNTIHNldHRpbmdzIHVzZWT/kAAKAAAAAATUAAH/k+/gQX2jIBFQVK//b35K/0QN7JaaSGrhG8E7R+8jjJaaSGrh"
+    "G8DPCJES4wEAAS6PobIwzIAKAAKgCAAAAAAAA+/gQX2jIBFQVK//b35K/0QN7JaaSGrhG8E7R+8jjJaaSGrhG8DP"
+    "CJES4wEAAS6PobIwzIAKAAKgCAAAAAAAA+/gQX2jIBFQVK//b35K/0QN7JaaSGrhG8E7R+8jjJaaSGrhG8DPCJES"
+    "4wEAAS6PobIwzIAKAAKgCAAAAAAAA+/gQX2jIBFQVK//b35K/0QN7JaaSGrhG8E7R+8jjJaaSGrhG8DPCJES4wEA"
+    "AS6PobIwzIAKAAKgCAAAAAAAA+/gFX2goBFQVKth1OUA728IfR8QD7B+cVfIGOKWCpAQBgiAYSAEB4ROvwewfnFX"
+    "yBjilgqQEAYIgGEgBAeETr8HsH5xV8gY4pYKkBAGCIBhIAQHhE6/B7B+cVfIGOKWCpAQBgiAYSAEB4ROvwewfnCX"
+    "yAyKbVHiA8x/tB/OM35AoPChqqjf3ELugAAMIwT4EfovtB/OM35AoPChqqjf3ELugAAMIwT4EfovtB/OM35AoPCh"
+    "qqjf3ELugAAMIwT4EfovtB/OM35AoPChqqjf3ELugAAMIwT4EfovtB/OF35AYKpcgYwzBPc/qg/nJvhQKqpOYgHL"
+    "PwAAGEhJzIBhIS+qD+cm+FAqqk5iAcs/AAAYSEnMgGEhL6oP5yb4UCqqTmIByz8AABhIScyAYSEvqg/nJvhQKqpO"
+    "YgHLPwAAGEhJzIBhIS+qD+cOxpcnuGBKF6A+EUAVPsK6L6A+EUAVPsK6L6A+EUAVPsK6L6A+EUAVPsK6L6A+EMAV"
+    "Pa+AgICAgKkH85D85AD4UCqqTmHnshkAABhIS/9/+FAqqk5h57IZAAAYSEv/f6kH85D85AD4UCqqTmHnshkAABhI"
+    "S/9/+FAqqk5h57IZAAAYSEv/f6kH85D85AD4UCqqTmHnshkAABhIS/9/+FAqqk5h57IZAAAYSEv/f6kH85D85AD4"
+    "UCqqTmHnshkAABhIS/9/+FAqqk5h57IZAAAYSEv/f6oP5xTelaoKp84eEf9/sA9G9GAVPsL/Vr8VPsL/Vr+wD0b0"
+    "YBU+wv9WvxU+wv9Wv7APRvRgFT7C/1a/FT7C/1a/sA9G9GAVPsL/Vr8VPsL/Vr+gHRQVPsL/f4CAgICAgICAgICA"
+    "gICAgKSQfzkPzkP5yH5yAPhQKqpOYgImi2AAAADCQl/4UCqqTmICJotgAAAAwkJf+FAqqk5iAiaLYAAAAMJCX/hQ"
+    "KqpOYgImi2AAAADCQl+kkH85D85D+ch+cgD4UCqqTmICJotgAAAAwkJf+FAqqk5iAiaLYAAAAMJCX/hQKqpOYgIm"
+    "i2AAAADCQl/4UCqqTmICJotgAAAAwkJfpJB/OQ/OQ/nIfnIA+FAqqk5iAiaLYAAAAMJCX/hQKqpOYgImi2AAAADC"
+    "Ql/4UCqqTmICJotgAAAAwkJf+FAqqk5iAiaLYAAAAMJCX6SQfzkPzkP5yH5yAPhQKqpOYgImi2AAAADCQl/4UCqq"
+    "TmICJotgAAAAwkJf+FAqqk5iAiaLYAAAAMJCX/hQKqpOYgImi2AAAADCQl+qD+cY7FPKoYsGFbkAADCPgICAgID/"
+    "2Q==";
+
+// Few rows are decoded at once.
+TEST(PictureTest, LargeJpeg2000IsDecodedInParts) {
+  if (!HasPictures(PictureKind::kJpeg2000)) GTEST_SKIP() << "not built in";
+  constexpr size_t kSide = 2100, kRow = 2048;
+  const std::string expected =
+      std::string(kRow * kSide, '\0') + std::string((kSide - kRow) * kSide, 50);
+  const PictureRule rule{.kind = PictureKind::kJpeg2000};
+  const auto picture = FromBase64(kTallJpeg2000);
+  const Datatype byte = Datatype::Integer(1, false);
+  EXPECT_TRUE(Decode(rule, picture, byte, {kSide, kSide, 1}) == expected);
+  EXPECT_TRUE(Decode(rule, picture, byte, {2050, kSide, 1}, PictureLayout::kPixels, kSide) ==
+              expected.substr(0, 2050 * kSide));
+}
+
 class PictureGoldenTest : public testing::TestWithParam<PictureGolden> {
  protected:
   void SetUp() override {

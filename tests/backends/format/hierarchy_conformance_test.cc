@@ -15,7 +15,6 @@
 
 #include "backends/detection.h"
 #include "backends/format/format.h"
-#include "backends/format/hdf4/hdf4.h"
 #include "backends/formats.h"
 #include "model/path_name.h"
 #include "tests/support/format_examples.h"
@@ -97,7 +96,6 @@ void PutHdf4(test::MemorySource& source) {
     EXPECT_EQ(printed, "");
     return test::ReadFile(path);
   }();
-  UseHdf4Helper({NDLFS_EXECUTABLE, "--hdf4-helper"});
   source.Put("a.hdf", file);
 }
 

@@ -52,8 +52,44 @@ TEST_F(PackingTest, TheFillValueOfTheStorageIsMissingWhereTheConventionSaysSo) {
   EXPECT_TRUE(ReadPacking(node_)->has_missing());
   EXPECT_EQ(RealOf(FillValueOf(node_)), -9);
   Add("_FillValue", Datatype::Integer(2, true), Value(-1));
-  ASSERT_EQ(ReadPacking(node_)->missing.size(), 1U) << "the attribute says it";
+  ASSERT_EQ(ReadPacking(node_)->missing.size(), 2U) << "both are missing";
   EXPECT_EQ(RealOf(ReadPacking(node_)->missing[0]), -1);
+  EXPECT_EQ(RealOf(ReadPacking(node_)->missing[1]), -9);
+  EXPECT_EQ(RealOf(FillValueOf(node_)), -1);
+  EXPECT_EQ(AttributesOfMissing(node_).back().name, "missing_value");
+  array().storage.fillvalue = Value(-1.0);
+  EXPECT_EQ(ReadPacking(node_)->missing.size(), 1U);
+  EXPECT_EQ(AttributesOfMissing(node_).size(), 1U);
+}
+
+TEST_F(PackingTest, LimitsBelowZeroOfUnsignedNumbersLimitNothing) {
+  SetType(Datatype::Integer(1, false));
+  Add("valid_min", Datatype::Integer(2, true), Value(-20));
+  Add("missing_value", Datatype::Integer(2, true), Value(-1));
+  const MissingTest<uint8_t> is_missing(*ReadPacking(node_));
+  for (const int number : {0, 1, 235, 255}) {
+    EXPECT_FALSE(is_missing(static_cast<uint8_t>(number))) << number;
+  }
+}
+
+TEST_F(PackingTest, NumbersOfUnsignedBytesHaveTheirSigns) {
+  SetType(Datatype::Integer(1, true));
+  Add("_Unsigned", Datatype::String(), Value("true"));
+  Add("_FillValue", Datatype::Integer(1, true), Value(-1));
+  Add("valid_min", Datatype::Integer(1, true), Value(-20));
+  const auto packing = ReadPacking(node_);
+  EXPECT_EQ(RealOf(packing->missing[0]), 255);
+  EXPECT_EQ(RealOf(packing->low), 236);
+  EXPECT_EQ(RealOf(MissingValueOf(node_)), 255);
+  EXPECT_EQ(RealOf(FillValueOf(node_)), -1) << "as it is stored";
+}
+
+TEST_F(PackingTest, WordsOfZarrAreNumbers) {
+  SetType(kDouble);
+  Add("missing_value", Datatype::String(), Value("NaN"));
+  Add("valid_max", Datatype::String(), Value("Infinity"));
+  ASSERT_TRUE(ReadPacking(node_));
+  EXPECT_TRUE(std::isnan(RealOf(ReadPacking(node_)->missing[0])));
 }
 
 TEST_F(PackingTest, ZeroIsNoFillValueOfACoordinate) {
@@ -120,7 +156,7 @@ TEST_F(PackingTest, LimitsOfFloatsAreUnpackedOnlyIfTheyAreWider) {
 
 TEST_F(PackingTest, UnsignedSaysHowIntegersAreRead) {
   const Datatype byte = Datatype::Integer(1, true);
-  EXPECT_TRUE(TypeAsRead({}, byte).is_signed());
+  EXPECT_TRUE(TypeAsRead(Packing(), byte).is_signed());
   Add("_Unsigned", Datatype::String(), Value("true"));
   EXPECT_FALSE(TypeAsRead(*ReadPacking(node_), byte).is_signed());
   array().attributes[0].value = Value("false");

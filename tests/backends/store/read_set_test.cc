@@ -21,9 +21,6 @@ class ReadSetTest : public testing::Test {
   static void AddNow(const StorePtr& store, const std::string& key, ReadSet& set) {
     set.Add(store, key, VersionOf(*store->Stat(key)));
   }
-  void AddListing(const std::string& prefix, ReadSet& set) {
-    set.AddListing(store_, prefix, *store_->List(prefix));
-  }
   static bool HasChanged(const ReadSet& set) { return FindChange(set.reads())->has_value(); }
 
   StorePtr store_ = std::make_shared<test::MemoryStore>();
@@ -64,26 +61,6 @@ TEST_F(ReadSetTest, TellsTheTimeOfTheValueThatHasChanged) {
   EXPECT_EQ((*FindChange(set_.reads()))->modified_ns, (*store_->Stat("a"))->modified_ns);
   store_->Remove("a");
   EXPECT_EQ((*FindChange(set_.reads()))->modified_ns, 0);
-}
-
-TEST_F(ReadSetTest, NamesBelowAPrefixAreAVersion) {
-  store_->Put("g/a", "1");
-  AddListing("g", set_);
-  AddListing("h", set_);
-  store_->Put("g/a", "2");
-  EXPECT_FALSE(HasChanged(set_)) << "the value is another one, the names are the same";
-  store_->Put("h/b", "1");
-  EXPECT_TRUE(HasChanged(set_));
-}
-
-TEST_F(ReadSetTest, AValueAndThePrefixOfTheSameNameAreTwoReads) {
-  store_->Put("g", "1");
-  AddNow(store_, "g", set_);
-  AddListing("g", set_);
-  EXPECT_EQ(set_.size(), 2u);
-  EXPECT_FALSE(HasChanged(set_));
-  store_->Put("g/a", "1");
-  EXPECT_TRUE(HasChanged(set_));
 }
 
 TEST_F(ReadSetTest, TheFirstAnswerStays) {

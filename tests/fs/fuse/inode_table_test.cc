@@ -495,5 +495,25 @@ TEST(InodeTableTest, WhatIsKeptStaysTheSameWhileOthersLookUpAndForget) {
   EXPECT_EQ(table.size(), 1u);
 }
 
+TEST(InodeTableTest, NamesOfFilesAreToBeForgotten) {
+  InodeTable table(MakeThing());
+  const auto folder = table.Lookup(InodeTable::kRoot, "folder", MakeThing());
+  const auto first = table.Lookup(folder->nodeid, "first", MakeThing(), true);
+  table.Lookup(InodeTable::kRoot, "second", MakeThing(), true);
+  const uint64_t held = table.held_bytes();
+  const auto one = table.NamesToForget(1, 10);
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_EQ(one[0].parent, folder->nodeid);
+  EXPECT_EQ(one[0].name, "first");
+  const auto all = table.NamesToForget(UINT64_MAX, 10);
+  ASSERT_EQ(all.size(), 2U);  // it goes on behind the first, and folders stay
+  EXPECT_EQ(all[0].parent, InodeTable::kRoot);
+  EXPECT_EQ(all[0].name, "second");
+  EXPECT_EQ(table.NamesToForget(UINT64_MAX, 1).size(), 1U);
+  table.Forget(first->nodeid, 1);
+  EXPECT_LT(table.held_bytes(), held);
+  EXPECT_EQ(table.NamesToForget(UINT64_MAX, 10).size(), 1U);
+}
+
 }  // namespace
 }  // namespace ndlfs::fs

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <concepts>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,11 +33,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-model::Result<std::string> Describe(const backends::Hierarchy& hierarchy,
-                                    std::string_view store_name, std::string_view path,
-                                    const ReaderOf& reader_of,
-                                    const std::function<void(const model::Error&)>& refused) {
-  return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);
+model::Result<void> Describe(const backends::Hierarchy& hierarchy, std::string_view store_name,
+                             std::string_view path, const ReaderOf& reader_of,
+                             const TextSink& sink,
+                             const std::function<void(const model::Error&)>& refused) {
+  return WriteDocument(hierarchy, store_name, path, reader_of, sink, nullptr, refused);
 }
 
 class AnySourceTest : public ::testing::Test {
@@ -124,6 +126,68 @@ TEST_F(AnySourceTest, StoresOfAllFormatsAreFolders) {
     const auto document = Find(array + "/.ndl.yaml").value()->Open().value();
     EXPECT_THAT(Read(*document.handle, 0, 1 << 16).value(), HasSubstr(example.type));
   }
+}
+
+// Compares the sizes that listings tell with those that a lookup finds, in `node` and all
+// below. Returns how many it has compared.
+size_t CompareSizes(const TreeNode& node, const std::string& path) {
+  size_t compared = 0;
+  std::vector<std::string> names;
+  const auto reader = node.OpenDirectory();
+  if (!reader) return 0;
+  while (const auto entry = (*reader)->Next().value()) names.push_back(entry->name);
+  // No listing shows these.
+  for (const char* name : {"data.zarr", "data.zarr2"}) names.emplace_back(name);
+  for (const std::string& name : names) {
+    const std::string place = path + '/' + name;
+    if (name == "data.zarr" && path.find("data.zarr") != path.npos) continue;
+    const auto listed = node.FindListed(name);
+    const auto child = node.Lookup(name);
+    if (!child) continue;
+    const auto attributes = (*child)->Stat();
+    if (!attributes || S_ISLNK(attributes->mode)) continue;
+    if (IsDirectory(*attributes)) {
+      compared += CompareSizes(**child, place);
+    } else if (listed) {
+      EXPECT_EQ(*listed->attributes.size, *attributes->size) << place;
+      ++compared;
+    }
+  }
+  return compared;
+}
+
+TEST_F(AnySourceTest, ListingsTellNoSizeThatIsNotTheFiles) {
+  source_->Put("texts/.zarray",
+               R"({"zarr_format": 2, "shape": [3], "chunks": [2], "dtype": "|O", "order": "C",)"
+               R"( "compressor": null, "filters": [{"id": "vlen-utf8"}], "fill_value": ""})");
+  source_->Put("texts/0", std::string("\2\0\0\0\1\0\0\0a\3\0\0\0bcd", 16));
+  source_->Put("texts/1", std::string("\2\0\0\0\0\0\0\0\4\0\0\0efgh", 16));
+  EXPECT_FALSE(Find("texts/data.zarr2").value()->FindListed("0"));
+  EXPECT_EQ(Find("texts/data.zarr2/0").value()->Stat().value().size, 16u);
+  EXPECT_GT(CompareSizes(*Find("texts").value(), "texts"), 1u);
+  for (const FormatExample& example : ndlfs::test::FormatExamples()) {
+    example.put(*source_);
+    EXPECT_GT(CompareSizes(*Find(example.path).value(), example.path), 1u) << example.path;
+  }
+}
+
+// All that a caller can do with a size that may not be known: neither a number nor 0 is made of
+// it without asking.
+template <typename Size>
+concept BecomesNumber = std::convertible_to<Size, uint64_t> || requires(const Size& size) {
+  static_cast<uint64_t>(size);
+} || requires(const Size& size) {
+  size.value_or(0);
+} || requires(const Size& size) {
+  size + uint64_t{1};
+};
+static_assert(BecomesNumber<std::optional<uint64_t>> && !BecomesNumber<FileSize>);
+
+TEST(FileSizeTest, UnknownOneIsNoNumber) {
+  EXPECT_EQ(*FileSize(7), 7u);
+  EXPECT_FALSE(FileSize());
+  EXPECT_NE(FileSize(), FileSize(0));
+  EXPECT_THROW((void)*FileSize(), std::bad_optional_access);
 }
 
 std::string NpyFile(const std::string& elements) {

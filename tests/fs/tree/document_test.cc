@@ -35,7 +35,13 @@ class DocumentTest : public ::testing::Test {
       if (!node || !(*node)->source) return nullptr;
       return std::make_shared<cache::ArrayReader>((*node)->source, cache_);
     };
-    return WriteDocument(hierarchy_, store, path, reader_of, &errors_);
+    std::string text;
+    const TextSink sink = [&](std::string_view part) -> model::Result<void> {
+      text += part;
+      return {};
+    };
+    NDLFS_RETURN_IF_ERROR(WriteDocument(hierarchy_, store, path, reader_of, sink, &errors_));
+    return text;
   }
 
   static std::shared_ptr<MemoryArray> Bytes(size_t count, size_t chunk) {

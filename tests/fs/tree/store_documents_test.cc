@@ -76,12 +76,24 @@ void CheckCanonical(std::string_view text) {
   EXPECT_TRUE(again == text) << Difference(text, again);
 }
 
+model::Result<std::string> DocumentText(const backends::Hierarchy& hierarchy,
+                                        std::string_view store, std::string_view path,
+                                        const ReaderOf& reader_of) {
+  std::string text;
+  const TextSink sink = [&](std::string_view part) -> model::Result<void> {
+    text += part;
+    return {};
+  };
+  NDLFS_RETURN_IF_ERROR(WriteDocument(hierarchy, store, path, reader_of, sink));
+  return text;
+}
+
 // The documents of all objects in `group` alone are valid, too.
 void CheckObjects(const backends::Hierarchy& hierarchy, const model::Group& group,
                   const std::string& path, const ReaderOf& reader_of) {
   const auto check = [&](const std::string& name) {
     const std::string object = model::JoinPath(path, name);
-    const auto text = WriteDocument(hierarchy, "store", object, reader_of);
+    const auto text = DocumentText(hierarchy, "store", object, reader_of);
     if (!text) return;  // a name in two parts of a file that is broken
     EXPECT_THAT(Errors(model::ReadNdl(*text, "object")), IsEmpty()) << object;
   };
@@ -105,7 +117,7 @@ void CheckStore(const std::shared_ptr<const backends::Source>& root, const std::
     if (!node || !(*node)->source) return nullptr;
     return std::make_shared<cache::ArrayReader>((*node)->source, cache);
   };
-  const auto text = WriteDocument(**hierarchy, "store", "/", reader_of);
+  const auto text = DocumentText(**hierarchy, "store", "/", reader_of);
   const auto group = backends::ReadGroup(**hierarchy, "/");
   if (!text || !group) return;
   const auto top = (*hierarchy)->Load("/");

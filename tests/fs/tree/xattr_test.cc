@@ -43,6 +43,17 @@ TEST(DescribeEntityTest, GroupsHaveNoShape) {
   EXPECT_THAT(attributes, Contains(Pair("user.ndl.store", "a.zarr")));
 }
 
+TEST(DescribeEntityTest, OneThatIsAskedForIsFoundAlone) {
+  const auto node =
+      GroupWith({Attribute("a", Datatype::String(), model::Value(std::string("x"))),
+                 Attribute("b", Datatype::String(), model::Value(std::string("y")))});
+  EXPECT_THAT(DescribeEntity("s", "/g", node, {}, "user.attr.b"),
+              ::testing::ElementsAre(Pair("user.attr.b", "y")));
+  EXPECT_THAT(DescribeEntity("s", "/g", node, {}, "user.ndl.kind"),
+              ::testing::ElementsAre(Pair("user.ndl.kind", "group")));
+  EXPECT_THAT(DescribeEntity("s", "/g", node, {}, "user.attr.c"), SizeIs(0));
+}
+
 TEST(DescribeEntityTest, ArraysTellTypeShapeAndChunk) {
   model::DimCoord coordinate;
   coordinate.type = Datatype::Float32();

@@ -171,6 +171,11 @@ TEST_F(PageTest, EveryFileOfAnArrayHasALink) {
   EXPECT_GE(files, 5U);
 }
 
+TEST(ViewKindTest, EveryKindSaysWhatItIs) {
+  for (const auto* kind : ArrayViewKinds()) EXPECT_NE(kind->description, "") << kind->file_name;
+  for (const auto* kind : GroupViewKinds()) EXPECT_NE(kind->description, "") << kind->file_name;
+}
+
 TEST_F(PageTest, OnlyTheFirstChildrenOfALargeGroupAreLoaded) {
   for (int i = 0; i < 1200; ++i) AddArray(fmt::format("/a{:04}", i), "x", 3);
   store_->Break("/a0003");

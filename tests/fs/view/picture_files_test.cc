@@ -253,7 +253,7 @@ TEST_F(NiftiTest, FirstVersion) {
   EXPECT_EQ(NumberAt<int16_t>(file, 70), 4);
   EXPECT_EQ(NumberAt<int16_t>(file, 72), 16);
   const auto pixdim = NumberAt<std::array<float, 8>>(file, 76);
-  EXPECT_THAT(pixdim, ElementsAre(1, 0.5F, 2, 1, 1, 1, 1, 1));
+  EXPECT_THAT(pixdim, ElementsAre(-1, 0.5F, 2, 1, 1, 1, 1, 1));  // y descends: left-handed
   EXPECT_EQ(NumberAt<float>(file, 108), 352);
   EXPECT_EQ(NumberAt<float>(file, 112), 1);
   EXPECT_EQ(NumberAt<char>(file, 123), 2);
@@ -278,7 +278,7 @@ TEST_F(NiftiTest, AffineIsThatOfCoordinates) {
   AddArray(Datatype::Integer(2, true), {2, 3}, {"y", "x"});
   const NiftiAffine affine(*Read("data.nii"));
   EXPECT_EQ(affine.sform, 2);
-  EXPECT_EQ(affine.qform, 0);
+  EXPECT_EQ(affine.qform, 2);
   EXPECT_THAT(affine.rows, ElementsAre(0.5F, 0, 0, 0, 0, -2, 0, 4, 0, 0, 1, 0));
 }
 
@@ -348,7 +348,7 @@ TEST_F(NiftiSourceTest, PartsAreMovedWithTheirAffine) {
                                      {.begin = 3, .count = 2, .step = -2}});
   const NiftiAffine affine(file);
   EXPECT_EQ(affine.sform, 4);
-  EXPECT_EQ(affine.qform, 0) << "the quaternion is of the whole image";
+  EXPECT_EQ(affine.qform, 4);
   EXPECT_THAT(affine.rows, ElementsAre(0, 0, 4, 14, -4, 0, 0, 26, 0, 3, 0, 33));
   EXPECT_EQ(NumberAt<float>(file, 80), 4);
 }

@@ -117,7 +117,7 @@ TEST_F(GribTest, ScalarsAreNoDimensions) {
   EXPECT_THAT(Numbers(group + "valid_time"), ElementsAre(kJanuary2 + 3 * 3600));
   EXPECT_THAT(Shape(group + "time"), ElementsAre());
   EXPECT_EQ(Text(group + "t", "coordinates"),
-            "time step isobaricInhPa valid_time latitude longitude");
+            "latitude longitude time step isobaricInhPa valid_time");
 }
 
 TEST_F(GribTest, AttributesAreThoseOfCfgrib) {

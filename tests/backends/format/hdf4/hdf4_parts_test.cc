@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// What needs no libhdf4: the text of HDF-EOS2, places, messages, calibration.
+// The text of HDF-EOS2, places, codings, calibration.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "backends/format/hdf4/calibration.h"
-#include "backends/format/hdf4/messages.h"
+#include "backends/format/hdf4/coding.h"
+#include "backends/format/hdf4/eos_grid.h"
 #include "backends/format/hdf4/node_builder.h"
-#include "backends/format/hdf4/place.h"
-#include "backends/format/hdf4/struct_metadata.h"
 #include "backends/store/cancellation.h"
 #include "model/attributes.h"
 #include "tests/support/result.h"
@@ -171,39 +173,92 @@ TEST(Hdf4CalibrationTest, ConventionsOfTheFile) {
   EXPECT_FALSE(KeepsToCf({}));
 }
 
-TEST(Hdf4MessagesTest, ArriveAsTheyWereSent) {
-  FileInfo file;
-  file.arrays.resize(1);
-  file.arrays[0].name = "a";
-  file.arrays[0].shape = {2, 3};
-  file.arrays[0].coding = ArrayInfo::Coding::kByLibrary;
-  file.arrays[0].chunks = {{7, {{100, 20}, {200, 30}}, {5, 6}}};
-  file.tables = {"t"};
-  const std::string text = Encode(file);
-  const auto read = DecodeFileInfo(text);
-  ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(Encode(*read), text);
-  EXPECT_EQ(read->arrays[0].chunks[0].pieces[1].bytes, 30U);
-  EXPECT_EQ(read->arrays[0].coding, ArrayInfo::Coding::kByLibrary);
+std::string Decode(const Coding& coding, std::string_view encoded, size_t size) {
+  const auto decoder = MakeDecoder(coding);
+  if (!decoder) return decoder.error().message();
+  std::string decoded(size, '\xee');
+  const auto made =
+      (*decoder)->Decode(AsBytes(encoded), std::as_writable_bytes(std::span(decoded)));
+  return made ? decoded.substr(0, *made) : made.error().message();
 }
 
-TEST(Hdf4MessagesTest, EveryCutAndEveryLieIsRefused) {
-  FileInfo file;
-  file.arrays.resize(1);
-  file.arrays[0].name = "a";
-  const std::string text = Encode(file);
-  for (size_t size = 0; size < text.size(); ++size) {
-    EXPECT_EQ(DecodeFileInfo(text.substr(0, size)).has_value(), false) << size;
+std::string Words(std::initializer_list<uint32_t> words) {
+  std::string bytes;
+  for (const uint32_t word : words) {
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(word >> shift);
   }
-  EXPECT_FALSE(DecodeFileInfo(text + "x").has_value());
-  std::string counts = text;
-  counts.replace(0, 8, 8, '\xff');
-  EXPECT_FALSE(DecodeFileInfo(counts).has_value());
-  std::string kinds = text;
-  kinds[16] = 9;
-  EXPECT_FALSE(DecodeFileInfo(kinds).has_value());
-  EXPECT_EQ(DecodeQuestion("").has_value(), false);
-  EXPECT_EQ(DecodeQuestion(EncodeQuestion({})).has_value(), true);
+  return bytes;
+}
+
+TEST(Hdf4CodingTest, RunsAndMixes) {
+  const Coding coding{Coding::kRunLengths};
+  EXPECT_EQ(Decode(coding,
+                   std::string("\x80"
+                               "a\1bc",
+                               5),
+                   5),
+            "aaabc");
+  EXPECT_EQ(Decode(coding,
+                   "\x80"
+                   "a",
+                   2),
+            "aa");  // ends earlier
+  EXPECT_EQ(Decode(coding, "\x80", 2), "");
+  EXPECT_EQ(Decode(coding, "\5ab", 6), "ab");
+  const Coding of_images{Coding::kImageRunLengths};
+  EXPECT_EQ(Decode(of_images,
+                   "\x83"
+                   "a\2bc",
+                   5),
+            "aaabc");
+  EXPECT_EQ(Decode(of_images,
+                   std::string("\x80"
+                               "a\0\x81"
+                               "b",
+                               5),
+                   5),
+            "b");
+}
+
+TEST(Hdf4CodingTest, BitsOfNumbers) {
+  // Of 16 bits those from bit 4 to 11, with their sign, or between ones.
+  const auto coding = [](uint32_t flags) {
+    return Coding{Coding::kNBit, Words({22, flags, 11, 8})};
+  };
+  EXPECT_EQ(Decode(coding(0), "\x12\x9f", 4), "\x01\x20\x09\xf0");
+  EXPECT_EQ(Decode(coding(1 << 16), "\x12\x9f", 4), "\x01\x20\xf9\xf0");
+  EXPECT_EQ(Decode(coding(1), "\x12\x9f", 4), "\xf1\x2f\xf9\xff");
+  EXPECT_EQ(Decode(coding(1 << 16 | 1), "\x12\x9f", 4), "\x01\x2f\xf9\xff");
+  EXPECT_THAT(Decode(coding(0), "\x12", 4), testing::HasSubstr("2 numbers of 8 bits"));
+  EXPECT_EQ(Decode({Coding::kNBit, Words({6, 0, 63, 64})}, "abcdefgh", 8), "abcdefgh");
+}
+
+TEST(Hdf4CodingTest, ParametersThatMakeNoSense) {
+  for (const auto& parameters :
+       {Words({22, 0, 16, 1}), Words({22, 0, 3, 0}), Words({22, 0, 3, 5}), Words({22})}) {
+    EXPECT_FALSE(MakeDecoder({Coding::kNBit, parameters}));
+  }
+  EXPECT_FALSE(MakeDecoder({Coding::kSkippingHuffman, Words({0, 0})}));
+  EXPECT_FALSE(MakeDecoder({Coding::kSkippingHuffman, Words({0xffffffff, 0})}));
+  EXPECT_FALSE(MakeDecoder({Coding::kSzip, Words({16, 16})}));
+  EXPECT_FALSE(MakeDecoder({Coding::kImcomp}));
+  EXPECT_FALSE(MakeDecoder({200}));
+}
+
+TEST(Hdf4CodingTest, HuffmanThatEndsEarlyOrNever) {
+  const Coding coding{Coding::kSkippingHuffman, Words({2, 0})};
+  EXPECT_THAT(Decode(coding, "\xff", 4), testing::HasSubstr("end after 0 of 4"));
+  EXPECT_THAT(Decode(coding, std::string(100, '\0'), 4), testing::HasSubstr("end after 0"));
+}
+
+TEST(Hdf4CodingTest, SzipWithItsHead) {
+  // Pixels, those of a line, options of which one says that there is a head, bits and block.
+  const std::string parameters = Words({16, 16, 0x10000 | 4 | 16}) + "\x08\x08";
+  const Coding coding{Coding::kSzip, parameters};
+  const std::string stored = std::string("\1", 1) + Words({4}) + "abcd";
+  EXPECT_EQ(Decode(coding, stored, 4), "abcd");
+  EXPECT_THAT(Decode(coding, stored.substr(0, 8), 4), testing::HasSubstr("8 bytes of 4"));
+  EXPECT_THAT(Decode(coding, stored, 3), testing::HasSubstr("too many"));
 }
 
 ArrayInfo NumbersOf(const std::string& name, std::vector<uint64_t> shape) {

@@ -50,9 +50,10 @@ TEST(OmeTest, TellsColoursOfChannels) {
 }
 
 TEST(OmeTest, TellsSizesNamesAndDistances) {
-  const auto file = ReadOme(Document(
-      Pixels("XYZCT", "PhysicalSizeX=\"0.5\" PhysicalSizeZ=\"2\" PhysicalSizeZUnit=\"nm\""),
-      "<Channel Name=\"DAPI\"/><Channel/><TiffData/>"));
+  const auto file = ReadOme(Document(Pixels("XYZCT",
+                                            "PhysicalSizeX=\"0.5\" PhysicalSizeZ=\"2\" "
+                                            "PhysicalSizeZUnit=\"nm\" TimeIncrement=\"3\""),
+                                     "<Channel Name=\"DAPI\"/><Channel/><TiffData/>"));
   ASSERT_THAT(file, test::IsOk());
   EXPECT_EQ(file->uuid, "urn:uuid:1");
   ASSERT_EQ(file->images.size(), 1u);
@@ -61,8 +62,9 @@ TEST(OmeTest, TellsSizesNamesAndDistances) {
   EXPECT_EQ(image.x, 4u);
   EXPECT_EQ(image.z, 2u);
   EXPECT_THAT(image.channels, ElementsAre("DAPI", ""));
-  EXPECT_THAT(image.spacing, ElementsAre(Optional(0.5), std::nullopt, Optional(2.0)));
-  EXPECT_THAT(image.units, ElementsAre("\xC2\xB5m", "\xC2\xB5m", "nm"));
+  EXPECT_THAT(image.spacing,
+              ElementsAre(Optional(0.5), std::nullopt, Optional(2.0), Optional(3.0)));
+  EXPECT_THAT(image.units, ElementsAre("\xC2\xB5m", "\xC2\xB5m", "nm", "s"));
 }
 
 TEST(OmeTest, PlanesFollowInTheOrderOfTheDimensions) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -144,6 +145,99 @@ TEST_F(ZarrShardingTest, ReadsTheIndexOnceAndTheChunkAlone) {
   EXPECT_EQ(store_->bytes_read() - before, 68u + 200u);
   EXPECT_EQ(test::ReadChunk(*source, {3}, indexes).value(), std::string(100, '\xee'));
   EXPECT_EQ(store_->bytes_read() - before, 68u + 200u);
+}
+
+// Has room for small objects only, so not for pages.
+class SmallIndexCache final : public IndexCache {
+ public:
+  model::Result<std::shared_ptr<const void>> GetOrLoadWeighed(
+      uint64_t, uint64_t slot, const std::function<model::Result<Weighed>()>& load) override {
+    if (const auto kept = kept_.find(slot); kept != kept_.end()) return kept->second;
+    NDLFS_TRY(Weighed loaded, load());
+    slots_.insert(slot);
+    most_ = std::max(most_, loaded.weight);
+    if (loaded.weight <= 100) kept_[slot] = loaded.object;
+    return loaded.object;
+  }
+
+  std::set<uint64_t> slots_;
+  uint64_t most_ = 0;
+
+ private:
+  std::map<uint64_t, std::shared_ptr<const void>> kept_;
+};
+
+class ShardPageTest : public ShardStyleTest {
+ protected:
+  static constexpr uint64_t kChunks = 4 * 16384 + 7;
+
+  // Chunks of one byte; every tenth is empty.
+  std::string Put(const ShardStyle& style) {
+    const auto codecs = Sharding("[1]", kBytes, style.crc32c ? kIndexCodecs : kPlainIndexCodecs,
+                                 style.index_at_start ? "start" : "end");
+    store_->Put("zarr.json", Document(fmt::format("[{}]", kChunks),
+                                      fmt::format("[{}]", kChunks), "[" + codecs + "]"));
+    std::vector<std::optional<std::string>> chunks;
+    std::string all;
+    for (uint64_t i = 0; i < kChunks; ++i) {
+      const char byte = static_cast<char>(i * 7 % 251);
+      chunks.emplace_back(i % 10 == 9 ? std::nullopt : std::optional(std::string(1, byte)));
+      all += i % 10 == 9 ? '\xee' : byte;
+    }
+    store_->Put("c/0", MakeShard(chunks, style));
+    return all;
+  }
+};
+
+TEST_P(ShardPageTest, IndexThatIsLargeForTheCacheIsReadInPages) {
+  const std::string all = Put(GetParam());
+  const auto source = Source();
+  ASSERT_TRUE(source);
+  // Whole, and of pages that are found again.
+  test::PlainIndexCache whole;
+  for (const uint64_t chunk : {uint64_t{0}, uint64_t{16383}, uint64_t{16384}, kChunks - 1}) {
+    SmallIndexCache paged;
+    EXPECT_EQ(test::ReadChunk(*source, {chunk}, paged).value(), all.substr(chunk, 1)) << chunk;
+    EXPECT_EQ(test::ReadChunk(*source, {chunk}, whole).value(), all.substr(chunk, 1)) << chunk;
+    EXPECT_EQ(paged.slots_.size(), 2u);
+    EXPECT_LT(paged.most_, 300'000u);
+  }
+}
+
+TEST_P(ShardPageTest, PageOfAShardThatHasChangedIsStale) {
+  Put(GetParam());
+  const auto source = Source();
+  SmallIndexCache indexes;
+  const size_t before = store_->bytes_read();
+  ASSERT_THAT(test::ReadChunk(*source, {5}, indexes), IsOk());
+  const size_t first = store_->bytes_read() - before;
+  ASSERT_THAT(test::ReadChunk(*source, {16385}, indexes), IsOk());
+  EXPECT_LT(store_->bytes_read() - before - first, 270'000u) << "a page and the chunk";
+  Put(GetParam());
+  EXPECT_THAT(test::ReadChunk(*source, {5}, indexes),
+              IsError(ErrorCode::kStale, HasSubstr("")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ShardPageTest,
+    ::testing::Values(ShardStyle{}, ShardStyle{.name = "AtStart", .index_at_start = true},
+                      ShardStyle{.name = "Plain", .crc32c = false},
+                      ShardStyle{.name = "Gaps", .gap = 3}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST_F(ZarrShardingTest, LargeIndexWithOverlapsIsKeptWhole) {
+  constexpr uint64_t kChunks = 4 * 16384 + 1;
+  store_->Put("zarr.json", Document(fmt::format("[{}]", kChunks), fmt::format("[{}]", kChunks),
+                                    "[" + Sharding("[1]", kBytes, kPlainIndexCodecs) + "]"));
+  test::ShardEntries entries(kChunks, {kNoChunk, kNoChunk});
+  entries[1] = entries[3] = {0, 1};
+  entries[4] = {1, 1};
+  store_->Put("c/0", "xy" + test::EncodeEntries(entries));
+  const auto source = Source();
+  SmallIndexCache indexes;
+  EXPECT_THAT(test::ReadChunk(*source, {1}, indexes),
+              IsError(ErrorCode::kCorrupt, HasSubstr("overlap")));
+  EXPECT_EQ(test::ReadChunk(*source, {4}, indexes).value(), "y");
 }
 
 TEST_F(ZarrShardingTest, AnEmptyChunkDependsOnItsShard) {

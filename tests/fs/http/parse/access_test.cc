@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::string_view kToken = "0123456789abcdef";
 
+const Secret kSecret = {std::string(kToken), "ndlfs-1", "cookie"};
+
 TEST(TrustedHostTest, AddressesAndLocalhostAreTrusted) {
   for (const char* host : {"127.0.0.1", "127.0.0.1:8080", "localhost", "LOCALHOST:1", "[::1]",
                            "[::1]:8080", "10.0.0.7:80", " localhost "}) {
@@ -26,7 +28,7 @@ TEST(TrustedHostTest, NamesAreNot) {
 }
 
 TokenPlace FindIn(const Credentials& credentials, std::string query = "") {
-  return FindToken({.query = std::move(query)}, credentials, kToken);
+  return FindToken({.query = std::move(query)}, credentials, kSecret);
 }
 
 TEST(TokenTest, IsFoundInEachPlace) {
@@ -36,7 +38,10 @@ TEST(TokenTest, IsFoundInEachPlace) {
   // "anybody:0123456789abcdef"
   EXPECT_EQ(FindIn({.authorization = "basic YW55Ym9keTowMTIzNDU2Nzg5YWJjZGVm"}),
             TokenPlace::kField);
-  EXPECT_EQ(FindIn({.cookie = "a=b; ndlfs-token=" + token + "; c"}), TokenPlace::kField);
+  // "0123456789abcdef:", as programs send http://0123456789abcdef@host/
+  EXPECT_EQ(FindIn({.authorization = "Basic MDEyMzQ1Njc4OWFiY2RlZjo="}), TokenPlace::kField);
+  EXPECT_EQ(FindIn({.cookie = "a=b; ndlfs-1=cookie; c"}), TokenPlace::kCookie);
+  EXPECT_EQ(FindIn({.cookie = "__Host-ndlfs-1=cookie"}), TokenPlace::kCookie);
   EXPECT_EQ(FindIn({}, "x=y&token=" + token), TokenPlace::kUrl);
 }
 
@@ -48,10 +53,32 @@ TEST(TokenTest, OtherTextsAreNoToken) {
         std::string("Basic ????"), std::string("Basic MDEyMzQ1Njc4OWFiY2RlZg==")}) {
     EXPECT_EQ(FindIn({.authorization = text}), TokenPlace::kNone) << text;
   }
-  EXPECT_EQ(FindIn({.cookie = "ndlfs-token=x"}), TokenPlace::kNone);
-  EXPECT_EQ(FindIn({.cookie = "other=" + token}), TokenPlace::kNone);
+  EXPECT_EQ(FindIn({.cookie = "ndlfs-1=x"}), TokenPlace::kNone);
+  EXPECT_EQ(FindIn({.cookie = "ndlfs-1=" + token}), TokenPlace::kNone);
+  EXPECT_EQ(FindIn({.cookie = "other=cookie"}), TokenPlace::kNone);
   EXPECT_EQ(FindIn({}, "token="), TokenPlace::kNone);
   EXPECT_EQ(FindIn({}, "xtoken=" + token), TokenPlace::kNone);
+}
+
+TEST(TokenTest, FirstPartOfThePathIsTaken) {
+  auto target = *ParseRequestTarget("/0123456789abcdef/a/b?c");
+  EXPECT_TRUE(TakeTokenOfPath(target, kToken));
+  EXPECT_THAT(target.names, testing::ElementsAre("a", "b"));
+  for (const char* other :
+       {"/", "/a/0123456789abcdef", "/0123456789abcdeF/", "/0123456789abcdef0"}) {
+    target = *ParseRequestTarget(other);
+    EXPECT_FALSE(TakeTokenOfPath(target, kToken)) << other;
+  }
+  target = *ParseRequestTarget("/a");
+  EXPECT_FALSE(TakeTokenOfPath(target, ""));
+}
+
+TEST(OriginTest, IsThatOfItsHostAndPort) {
+  EXPECT_TRUE(IsOriginOf("http://localhost:8080", "LOCALHOST:8080"));
+  for (const char* origin :
+       {"null", "", "http://localhost", "http://localhost:8081", "http://"}) {
+    EXPECT_FALSE(IsOriginOf(origin, "localhost:8080")) << origin;
+  }
 }
 
 }  // namespace

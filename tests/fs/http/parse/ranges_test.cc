@@ -63,11 +63,15 @@ TEST(RangesTest, TooManyRangesAreRefused) {
   EXPECT_EQ(KindOf(field), Kind::kUnsatisfiable);
 }
 
-TEST(RangesTest, RangesLongerThanTheFileGetTheWholeFile) {
-  EXPECT_EQ(KindOf("bytes=0-,0-"), Kind::kWhole);
-  EXPECT_EQ(KindOf("bytes=0-,0-18446744073709551615,0-18446744073709551615"), Kind::kWhole);
-  EXPECT_EQ(KindOf("bytes=0-4999,0-4999"), Kind::kParts);
-  EXPECT_EQ(KindOf("bytes=0-4999,0-5000"), Kind::kWhole);
+TEST(RangesTest, NoByteIsSentTwice) {
+  EXPECT_THAT(ParseRanges("bytes=0-,0-,5-9", kSize).parts, ElementsAre(FileRange{0, kSize}));
+  EXPECT_THAT(ParseRanges("bytes=5-9,0-4", kSize).parts, ElementsAre(FileRange{0, 10}));
+  EXPECT_THAT(ParseRanges("bytes=20-29,5-9,0-6,-1", kSize).parts,
+              ElementsAre(FileRange{0, 10}, FileRange{20, 10}, FileRange{9999, 1}));
+  EXPECT_THAT(ParseRanges("bytes=20-29,5-9", kSize).parts,
+              ElementsAre(FileRange{20, 10}, FileRange{5, 5}));
+  const auto whole = ParseRanges("bytes=0-18446744073709551615,1-18446744073709551615", kSize);
+  EXPECT_THAT(whole.parts, ElementsAre(FileRange{0, kSize}));
 }
 
 }  // namespace

@@ -24,7 +24,27 @@ TEST(GradsTimeTest, FirstTimeAndStep) {
 
 TEST(GradsTimeTest, MonthsAreNotEquallyLong) {
   EXPECT_EQ(GradsTime({0, 31, 60, 91}, "days since 2000-01-01", ""), "00:00Z01jan2000 1mo");
-  EXPECT_EQ(GradsTime({0, 366, 731}, "days since 2000-01-01", ""), "00:00Z01jan2000 12mo");
+  EXPECT_EQ(GradsTime({0, 366, 731}, "days since 2000-01-01", ""), "00:00Z01jan2000 1yr");
+}
+
+TEST(GradsTimeTest, MonthsMayHaveTheirMiddleOrTheirLastDay) {
+  EXPECT_EQ(GradsTime({15.5, 45, 74.5, 105, 135.5}, "days since 2023-01-01", ""),
+            "12:00Z16jan2023 1mo");
+  EXPECT_EQ(GradsTime({30, 58, 89, 119}, "days since 2023-01-01", ""), "00:00Z28jan2023 1mo");
+  EXPECT_EQ(GradsTime({0, 31, 62, 90}, "days since 2023-01-01", ""), Text());
+}
+
+TEST(GradsTimeTest, UnitsMayBeMonthsAndYears) {
+  EXPECT_EQ(GradsTime({0, 1, 2, 3}, "months since 2023-01-01", ""), "00:00Z01jan2023 1mo");
+  EXPECT_EQ(GradsTime({-3, 0, 3}, "months since 2023-01-15 06:00", ""), "06:00Z15oct2022 3mo");
+  EXPECT_EQ(GradsTime({0, 10, 20}, "years since 1990-01-01", ""), "00:00Z01jan1990 10yr");
+  EXPECT_EQ(GradsTime({0, 0.5, 1}, "months since 2023-01-01", ""), Text());
+}
+
+TEST(GradsTimeTest, AStepHasTwoDigits) {
+  EXPECT_EQ(GradsTime({0, 99}, "days since 2000-01-01", ""), "00:00Z01jan2000 99dy");
+  EXPECT_EQ(GradsTime({0, 100}, "days since 2000-01-01", ""), Text());
+  EXPECT_EQ(GradsTime({0, 90}, "minutes since 2000-01-01", ""), "00:00Z01jan2000 90mn");
 }
 
 TEST(GradsTimeTest, OldDaysNeedTheCalendarOfToday) {
@@ -43,7 +63,7 @@ TEST(GradsTimeTest, CalendarsOfModelsHaveTheirDates) {
   EXPECT_EQ(GradsTime({15, 45, 75}, "days since 1850-01-01", "360_day"), "00:00Z16jan1850 1mo");
   EXPECT_EQ(GradsTime({59, 60}, "days since 1850-01-01", "360_day"), "00:00Z28feb1850 1dy")
       << "GrADS has no 30th of February";
-  EXPECT_EQ(GradsTime({59, 424}, "days since 2000-01-01", "noleap"), "00:00Z01mar2000 365dy");
+  EXPECT_EQ(GradsTime({59, 424}, "days since 2000-01-01", "noleap"), "00:00Z01mar2000 1yr");
   EXPECT_EQ(GradsCalendarOf("noleap").option, "365_day_calendar");
   EXPECT_EQ(GradsCalendarOf("noleap").comment, "");
   EXPECT_EQ(GradsCalendarOf("360_day").option, "");

@@ -879,6 +879,36 @@ TEST_F(UnpackedTest, ScalesAndMasks) {
   EXPECT_THAT(Text("values[2:3].nhdr", "/p"), HasSubstr("values[2:3].raw"));
 }
 
+// Each band has a factor and an offset of its own, wherever the bands are.
+TEST_F(UnpackedTest, BandsHaveTheirOwnFactors) {
+  const auto add = [&](std::vector<std::string> names, const std::vector<uint64_t>& shape) {
+    model::Ndarray array;
+    array.dimension_names = std::move(names);
+    for (const uint64_t extent : shape) array.shape.push_back({extent, ""});
+    auto& node = store_->AddArray("/p", std::move(array),
+                                  std::make_shared<test::MemoryArray>(
+                                      kInt16, shape, Bytes<int16_t>({1, 2, 3, 4, -1, 6})));
+    const auto list = [](double a, double b) { return model::Value(model::Value::List{a, b}); };
+    AddNumber(node, "band_scale", list(10, 100));
+    AddNumber(node, "band_offset", list(0, 5));
+    AddNumber(node, "_FillValue", -1, kInt16);
+  };
+  const auto nan = ::testing::IsNan();
+  add({"y", "band"}, {3, 2});
+  EXPECT_THAT(Numbers<double>("values.raw", "/p"), ElementsAre(10, 205, 30, 405, nan, 605));
+  EXPECT_THAT(Numbers<double>("values[:,1].raw", "/p"), ElementsAre(205, 405, 605));
+  EXPECT_THAT(Numbers<double>("values[1:,::-1].raw", "/p"), ElementsAre(405, 30, 605, nan));
+  EXPECT_THAT(Numbers<double>("values[axes:band,y].raw", "/p"),
+              ElementsAre(10, 30, nan, 205, 405, 605));
+  EXPECT_THAT(Text("values.csv", "/p"), HasSubstr("205"));
+  add({"band", "x"}, {2, 3});
+  EXPECT_THAT(Numbers<double>("values.raw", "/p"), ElementsAre(10, 20, 30, 405, nan, 605));
+  EXPECT_THAT(Numbers<double>("values[-1].raw", "/p"), ElementsAre(405, nan, 605));
+  add({"y", "x"}, {2, 3});
+  EXPECT_THAT(Text("values.csv", "/p"), HasSubstr("6"));
+  EXPECT_EQ(Numbers<float>("values.raw", "/p")[5], 6);
+}
+
 TEST_F(UnpackedTest, ManyElementsAreUnpackedAsOneIs) {
   std::vector<int16_t> packed(1300);
   std::iota(packed.begin(), packed.end(), int16_t{-10});

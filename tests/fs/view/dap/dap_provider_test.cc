@@ -147,6 +147,26 @@ TEST_F(DapTest, MembersOfAGridAreAStructure) {
   EXPECT_EQ(Values("t.t[0][1]"), Big(1, 4) + Big(1, 4) + Big(2, 4));
 }
 
+// Each dot may end the name of a Grid: a name of many dots has to be read once, not once for
+// each way to divide it.
+TEST_F(DapTest, NamesOfManyDotsAreReadOnce) {
+  hierarchy_->AddDimCoord("/t.t.x",
+                          Array(Datatype::Integer(4, true), {3}, Little<int32_t>({7, 8, 9})));
+  model::Ndarray grid;
+  grid.shape = {{3, "/t.t.x"}};
+  hierarchy_->AddArray("/t.t", grid,
+                       Array(Datatype::Integer(2, true), {3}, Little<int16_t>({1, 2, 3})));
+  EXPECT_EQ(Values("t.t.t.t.x[1]"), Values("t%252Et.t%252Et%252Ex[1]"));
+  EXPECT_EQ(Values("t.t.t.t.x[1]"), Big(1, 4) + Big(1, 4) + Big(8, 4));
+  EXPECT_EQ(Values("t.t[0]"), Values("t%252Et[0]"));
+  for (size_t count : {40, 80, 160, 4000}) {
+    std::string name;
+    while (count-- > 0) name += "t.";
+    EXPECT_THAT(Read("data[" + name + "].dods"), HasSubstr("no variable")) << name.size();
+    EXPECT_THAT(Read("data[" + name + "x].dds"), HasSubstr("no variable")) << name.size();
+  }
+}
+
 // netCDF-C takes the values of others where the order is another one.
 TEST_F(DapTest, VariablesComeInTheOrderOfTheDataset) {
   EXPECT_EQ(Read("data[wide,t.x[0],y,t.t[0][0]].dds"),

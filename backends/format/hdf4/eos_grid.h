@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// The attribute StructMetadata of HDF-EOS2: text in ODL that says where grids lie on the earth.
+// Grids of HDF-EOS2: the attribute StructMetadata, text in ODL, says where they lie on the
+// earth.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "model/entities.h"
 
 namespace ndlfs::backends::hdf4 {
 
@@ -33,5 +37,23 @@ struct EosGrid {
 // The grids of a text. What cannot be understood is left out: the text takes no part in
 // reading elements.
 std::vector<EosGrid> ReadGrids(std::string_view text);
+
+// Coordinates along one dimension: the first, and the distance of the next.
+struct Line {
+  double first = 0;
+  double step = 0;
+};
+
+// Where the pixels of a grid lie, in the words of CF.
+struct GridPlace {
+  Line x;
+  Line y;
+  std::vector<model::Attribute> x_attributes;
+  std::vector<model::Attribute> y_attributes;
+  std::vector<model::Attribute> mapping;  // of the variable that grid_mapping names
+};
+
+// nullopt if the grid says too little, or has a projection that CF has no words for.
+std::optional<GridPlace> PlaceOf(const EosGrid& grid);
 
 }  // namespace ndlfs::backends::hdf4

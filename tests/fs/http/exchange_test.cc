@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "fs/http/exchange.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cerrno>
+#include <latch>
+#include <thread>
+
+namespace ndlfs::fs {
+namespace {
+
+constexpr uint64_t kFileSize = uint64_t{8} << 20;
+constexpr uid_t kUser = 7;
+
+// Has `ready` bytes at once, and works for the next ones until it is told to stop.
+class Endless final : public FileHandle {
+ public:
+  explicit Endless(uint64_t ready) : ready_(ready) {}
+
+  KeptObjects kept() const override { return {{this, 1000}}; }
+  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    if (offset + out.size() <= ready_) return out.size();
+    works.count_down();
+    while (!backends::CancellationScope::IsCancelled()) std::this_thread::yield();
+    ++ends;
+    return model::Propagate(backends::CancellationScope::Check().error());
+  }
+
+  mutable std::latch works{1};
+  mutable std::atomic<int> ends{0};
+
+ private:
+  const uint64_t ready_;
+};
+
+class File final : public TreeNode {
+ public:
+  explicit File(std::shared_ptr<const FileHandle> handle) : handle_(std::move(handle)) {}
+  Relation Compare(const TreeNode&) const override { return Relation::kSame; }
+  model::Result<Attributes> Stat() const override {
+    return Attributes{.mode = S_IFREG | 0444, .size = kFileSize};
+  }
+  model::Result<OpenedFile> Open() override { return OpenedFile{.handle = handle_}; }
+
+ private:
+  const std::shared_ptr<const FileHandle> handle_;
+};
+
+class Root final : public DirectoryNode {
+ public:
+  explicit Root(TreeNodePtr file) : file_(std::move(file)) {}
+  model::Result<Attributes> Stat() const override { return Attributes{.mode = S_IFDIR | 0555}; }
+  model::Result<TreeNodePtr> Lookup(std::string_view) const override { return file_; }
+
+ private:
+  const TreeNodePtr file_;
+};
+
+class ExchangeTest : public testing::Test {
+ protected:
+  // The reply to a request for `file`, which is under way.
+  std::shared_ptr<Exchange> Ask(std::shared_ptr<const FileHandle> file) {
+    site_.emplace(std::make_shared<Root>(std::make_shared<File>(std::move(file))),
+                  SiteOptions(), nullptr);
+    const auto exchange = std::make_shared<Exchange>(
+        Exchange::Services{{*site_, queue_, budget_, files_, counts_}, slow_},
+        HttpRequest{.target = *ParseRequestTarget("/f")},
+        Exchange::Client{kUser, [this] { return is_waiting_.load(); }});
+    exchange->Begin([this] { reply_.count_down(); });
+    return exchange;
+  }
+  void Tick(RequestQueue::Clock::duration after) {
+    queue_.Tick(RequestQueue::Clock::now() + after);
+  }
+
+  std::optional<Site> site_;
+  OperationCounts counts_;
+  SlowRequests slow_;
+  BlockBudget budget_{uint64_t{64} << 20};
+  OpenLimits files_{{.shared = true, .most_open = 100, .most_bytes = 10'000}};
+  std::atomic<bool> is_waiting_{true};
+  std::latch reply_{1};
+  RequestQueue queue_{
+      {.shared = true, .timeout = std::chrono::minutes(1), .only_on_own_threads = true}};
+};
+
+TEST_F(ExchangeTest, FirstBlockIsNotMadeForAClientThatHasLeft) {
+  const auto file = std::make_shared<Endless>(0);
+  const auto exchange = Ask(file);
+  file->works.wait();
+  is_waiting_ = false;
+  Tick(std::chrono::seconds(1));
+  reply_.wait();
+  queue_.End();
+  EXPECT_EQ(file->ends, 1);
+}
+
+TEST_F(ExchangeTest, FirstBlockIsNotMadeForAConnectionThatHasEnded) {
+  const auto file = std::make_shared<Endless>(0);
+  const auto exchange = Ask(file);
+  file->works.wait();
+  exchange->Abandon();
+  reply_.wait();
+  queue_.End();
+  EXPECT_EQ(file->ends, 1);
+}
+
+TEST_F(ExchangeTest, NothingIsMadeThatComesTooLate) {
+  const auto file = std::make_shared<Endless>(0);
+  const auto exchange = Ask(file);
+  file->works.wait();
+  Tick(std::chrono::minutes(2));
+  reply_.wait();
+  EXPECT_EQ(exchange->TakeReply().reply.status, 504U);
+  queue_.End();
+  EXPECT_EQ(file->ends, 1);
+}
+
+TEST_F(ExchangeTest, LaterBlocksAreNotMadeForAClientThatHasLeft) {
+  const auto file = std::make_shared<Endless>(uint64_t{1} << 20);
+  const auto exchange = Ask(file);
+  reply_.wait();
+  const auto body = exchange->TakeReply().body;
+  ASSERT_NE(body, nullptr);
+  backends::Bytes out(uint64_t{1} << 20);
+  std::atomic<int> resumed{0};
+  const auto take = [&] {
+    return body
+        ->Take(
+            out.span(), [] {}, [&] { ++resumed; })
+        .state;
+  };
+  // A block is made when the client has taken those before it.
+  while (!file->works.try_wait()) {
+    if (take() != Body::State::kLater) continue;
+    for (const int known = resumed; !file->works.try_wait() && resumed == known;) {
+      std::this_thread::yield();
+    }
+  }
+  while (take() != Body::State::kLater) {
+  }
+  const int known = resumed;
+  is_waiting_ = false;
+  Tick(std::chrono::seconds(1));
+  while (resumed == known) std::this_thread::yield();
+  queue_.End();
+  EXPECT_EQ(file->ends, 1);
+}
+
+TEST_F(ExchangeTest, FilesThatClientsReadForLongAreCharged) {
+  const auto file = std::make_shared<Endless>(uint64_t{1} << 20);
+  {
+    const auto exchange = Ask(file);
+    reply_.wait();
+    const auto found = exchange->TakeReply();
+    EXPECT_NE(found.body, nullptr);
+    EXPECT_EQ(files_.stats().bytes, 1000U);
+  }
+  queue_.End();
+  EXPECT_EQ(files_.stats().bytes, 0U);
+}
+
+TEST(BlockBudgetTest, BlocksBecomeSmallerWhereOthersHaveTheMemory) {
+  constexpr size_t kBlock = size_t{1} << 20;
+  BlockBudget budget(8 * kBlock);
+  uint64_t all = 0;
+  for (int i = 0; i < 8; ++i) all += budget.Take(kUser, kBlock);
+  EXPECT_GT(all, 5 * kBlock);
+  EXPECT_LT(all, 8 * kBlock);
+  EXPECT_GT(budget.Take(kUser + 1, kBlock), BlockBudget::kLeast);
+  for (int i = 0; i < 8; ++i) budget.Take(kUser, kBlock);
+  EXPECT_EQ(budget.Take(kUser, kBlock), BlockBudget::kLeast);
+}
+
+}  // namespace
+}  // namespace ndlfs::fs
