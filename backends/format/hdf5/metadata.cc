@@ -20,7 +20,7 @@ constexpr size_t kLeastUserBlock = 512;
 constexpr size_t kChecksumBytes = 4;
 // The most bytes of one structure of metadata, and of all messages of an object.
 constexpr uint64_t kMaxStructure = uint64_t{256} << 20;
-constexpr uint64_t kMaxHeader = uint64_t{64} << 20;
+constexpr uint64_t kMaxHeader = uint64_t{16} << 20;
 constexpr uint64_t kMaxDepth = 64;  // of trees and heaps
 
 // The fewest bytes for numbers up to `most`.
@@ -279,7 +279,7 @@ Result<std::shared_ptr<const FractalHeap>> FractalHeap::Open(const Metadata& fil
                                                              uint64_t address) {
   constexpr uint64_t kHasChecksums = 2;
   constexpr uint64_t kMostBytes = 4096;  // with its filters
-  constexpr uint64_t kMaxDirect = uint64_t{16} << 20;
+  constexpr uint64_t kMaxDirect = uint64_t{1} << 20;
   const uint64_t o = file.offset_bytes();
   const uint64_t l = file.length_bytes();
   NDLFS_TRY(const auto bytes, file.ReadUpTo(address, kMostBytes));
@@ -677,6 +677,7 @@ Result<std::shared_ptr<const GlobalHeap>> GlobalHeap::Open(const Metadata& file,
     const uint64_t size = next.Number(l);
     if (index == 0) break;
     if (size > *end - at - item) return model::Corrupt("an object beyond its global heap");
+    if (heap->entries_.size() > UINT16_MAX) return model::Corrupt("two objects of one number");
     heap->entries_.push_back({index, at + item, size});
     at += item + (size + 7) / 8 * 8;
   }
@@ -815,6 +816,7 @@ Result<void> Metadata::ReadCacheImage(ConstByteSpan message) {
   const uint64_t bytes = place.Number(length_bytes_);
   NDLFS_RETURN_IF_ERROR(place.Check("the message"));
   if (address == kNowhere) return {};
+  if (bytes > kMaxHeader) return model::Limit("{} bytes", bytes);
   NDLFS_TRY(const auto image, Read(address, bytes));
   NDLFS_RETURN_IF_ERROR(CheckSum(image, "the block"));
   Cursor in(image);

@@ -13,7 +13,7 @@ namespace {
 using model::Result;
 
 // The most bytes of the attributes of one object.
-constexpr uint64_t kMaxAttributesBytes = uint64_t{256} << 20;
+constexpr uint64_t kMaxAttributesBytes = uint64_t{64} << 20;
 
 // The parts of an attribute message: a name, a datatype, a dataspace, and the elements.
 Result<void> ParseAttribute(const Metadata& file, ConstByteSpan message, RawAttribute& raw) {

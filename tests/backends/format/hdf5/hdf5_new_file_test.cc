@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Files whose metadata libhdf5 writes, in this process and in another.
+// New files, as libhdf5 and netCDF-C read them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <map>
 
 #include "backends/format/hdf5/hdf5.h"
-#include "backends/format/hdf5/library/new_file.h"
+#include "backends/format/hdf5/new_file.h"
 #include "tests/support/hdf5_files.h"
 #include "tests/support/memory_hierarchy.h"
 
@@ -282,7 +282,7 @@ TEST_F(Hdf5NewFileTest, DatasetsThatAreAlikeButForTheirFillValuesKeepThem) {
       "assert f['f'].fillvalue == 1 and f['i'].fillvalue == 0x3f800000\n");
 }
 
-TEST_F(Hdf5NewFileTest, WhatTheLibraryRefusesIsLeftOutWithAReason) {
+TEST_F(Hdf5NewFileTest, WhatHdf5DoesNotHaveIsLeftOutWithAReason) {
   NewFile file;
   const Datatype overlap = Datatype::Compound(
       {{"a", Datatype::Integer(4, true), 0}, {"b", Datatype::Integer(4, true), 2}}, 8);

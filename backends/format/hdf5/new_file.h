@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Lets libhdf5 write the metadata of a new file. Most elements are not written: the file only
-// has room for them, and the answer says where.
+// Writes the metadata of a new file, in the forms that all readers since HDF5 1.8 know. Most
+// elements are not written: the file only has room for them, and the answer says where.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct NewAttribute {
   std::vector<std::byte> data;
 };
 
-// An object for the library to write. Names are not empty, without `/` and NUL, and not ".".
+// An object of the file. Names are not empty, without `/` and NUL, and not ".".
 struct NewObject {
   enum class Kind : uint8_t {
     kGroup,
@@ -59,7 +59,7 @@ struct NewObject {
 struct NewFile {
   std::vector<NewObject> objects;  // the first one is the root group
   // Objects that the file lacks, and the reasons: one line each. Becomes an attribute of the
-  // root, with a line for every object that the library refuses.
+  // root, with a line for every object that HDF5 cannot have.
   std::string left_out;
   std::string properties;  // the attribute _NCProperties
 };
@@ -76,16 +76,13 @@ struct WrittenFile {
   uint64_t size = 0;          // of the file
   std::vector<Block> blocks;  // ascending; between them are elements and zeros
   // For each object, where its elements go; kNowhere if they are in `blocks`, or there are
-  // none, or the library has refused the object.
+  // none, or the object was left out.
   std::vector<uint64_t> offsets;
 };
 
 // Writes the file in memory. Equal descriptions give equal files. kBadInput for a
 // description that contradicts itself, kLimit for more than 240 MiB of metadata.
 model::Result<WrittenFile> WriteNewFile(const NewFile& file);
-
-// "1.10.8"
-std::string LibraryVersion();
 
 // The elements of a dataset begin at a multiple of this.
 inline constexpr uint64_t kDataAlignment = 64;
