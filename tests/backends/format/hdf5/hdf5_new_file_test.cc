@@ -140,6 +140,57 @@ TEST_F(Hdf5NewFileTest, ManyAttributesAndObjectsAreAllThere) {
       "  assert a['long'] == b'y' * 200000\n");
 }
 
+// So many that heaps have several blocks, and trees two levels.
+TEST_F(Hdf5NewFileTest, ThousandsOfNamesAreFound) {
+  NewFile file;
+  file.objects = {Root(), Dataset("x", Datatype::Integer(1, true), {2})};
+  for (int i = 0; i < 5000; ++i) {
+    file.objects[1].attributes.push_back(Text("a" + std::to_string(i), std::to_string(i)));
+  }
+  for (int i = 0; i < 7000; ++i) {
+    NewObject& link = file.objects.emplace_back();
+    link.kind = Kind::kSoftLink;
+    link.name = "l" + std::to_string(i);
+    link.target = "/x";
+  }
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check(
+      "assert len(f) == 7001 and len(list(f)) == 7001\n"
+      "assert all(f.get('l%d' % i, getlink=True).path == '/x' for i in range(7000))\n"
+      "assert len(f['x'].attrs) == 5000\n"
+      "assert all(f['x'].attrs['a%d' % i] == b'%d' % i for i in range(0, 5000, 7))\n");
+  const auto hierarchy = test::OpenHdf5(directory_, "new.h5");
+  const auto names = hierarchy->List("/");
+  ASSERT_THAT(names, IsOk());
+  EXPECT_EQ(names->size(), 7001U);
+  EXPECT_TRUE(hierarchy->GetLink("/l4321"));
+  const auto node = test::LoadNode(*hierarchy, "/x");
+  EXPECT_EQ(node->attributes().size(), 5000U);
+}
+
+TEST_F(Hdf5NewFileTest, RegionsAreThoseOfTheTarget) {
+  NewFile file;
+  file.objects = {Root(), Dataset("v", Datatype::Integer(2, true), {4, 5}),
+                  Dataset("b", Datatype::RegionRef(Datatype::Selection::kBlock), {2}),
+                  Dataset("e", Datatype::RegionRef(Datatype::Selection::kElement), {1})};
+  file.objects[2].data =
+      BytesOf(test::Counted(R"({"target": "/v", "start": [3, 1], "opposite": [1, 2]})") +
+              test::Counted(R"({"target": "/v", "start": [3], "opposite": [1]})"));
+  file.objects[3].data =
+      BytesOf(test::Counted(R"({"target": "/v", "elements": [[0, 4], [3, 0]]})"));
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check(
+      "block, wrong = f['b'][:]\n"
+      "assert f[block].name == '/v' and not wrong\n"
+      "assert h5py.h5r.get_region(block, f.id).get_select_bounds() == ((1, 1), (3, 2))\n"
+      "elements = h5py.h5r.get_region(f['e'][0], f.id).get_select_elem_pointlist()\n"
+      "assert elements.tolist() == [[0, 4], [3, 0]]\n");
+}
+
 TEST_F(Hdf5NewFileTest, ScalesAreDimensionsToNetcdf) {
   NewFile file;
   NewObject dimension;
