@@ -14,7 +14,9 @@ namespace {
 using model::Result;
 
 constexpr uint64_t kMaxAttributeBytes = model::AttributeRoom::kMostBytes;
-constexpr size_t kMaxStorageParts = 100'000;  // external files, or sources
+constexpr size_t kMaxStorageParts = 100'000;            // external files, or sources
+constexpr uint64_t kMaxPartBytes = uint64_t{64} << 20;  // of all of them
+constexpr uint64_t kMaxFillBytes = uint64_t{16} << 20;
 
 // --- The data layout (IV.A.2.i)
 
@@ -120,6 +122,7 @@ class LayoutReader {
         return model::Corrupt("an external file with a negative offset");
       }
       NDLFS_TRY(part.name, heap.Text(*file_, name));
+      NDLFS_RETURN_IF_ERROR(Charge(part.name.size()));
       info_.external.push_back(std::move(part));
     }
     return {};
@@ -190,10 +193,21 @@ class LayoutReader {
     return {};
   }
 
+  // Many parts may share a name.
+  Result<void> Charge(uint64_t bytes) {
+    part_bytes_ += bytes;
+    if (part_bytes_ > kMaxPartBytes) return model::Limit("sources of {} bytes", part_bytes_);
+    return {};
+  }
+  static uint64_t HeldBytes(const Selection& selection) {
+    constexpr uint64_t kOfPoint = 64;
+    return kOfPoint * (selection.points.size() + 2 * selection.boxes.size());
+  }
+
   // A list of mappings in a global heap (VIII.A).
   Result<void> ReadVirtual(Cursor& in) {
     info_.layout = Layout::kVirtual;
-    constexpr uint64_t kMostBytes = uint64_t{256} << 20;
+    constexpr uint64_t kMostBytes = uint64_t{64} << 20;
     constexpr size_t kSumBytes = 4;
     NDLFS_TRY(const auto block, ReadGlobal(*file_, in, 0, kMostBytes), "the virtual layout");
     if (block.empty()) return {};
@@ -210,6 +224,8 @@ class LayoutReader {
     if (count > kMaxStorageParts) return model::Limit("{} sources", count);
     for (uint64_t i = 0; i < count; ++i) {
       NDLFS_TRY(auto part, TakePart(mappings, version), "the virtual layout");
+      NDLFS_RETURN_IF_ERROR(Charge(part.file.size() + part.dataset.size() +
+                                   HeldBytes(part.from) + HeldBytes(part.to)));
       info_.parts.push_back(std::move(part));
     }
     std::set<std::string> files;
@@ -253,6 +269,7 @@ class LayoutReader {
   const std::shared_ptr<const Metadata>& file_;
   const Object& dataset_;
   DatasetInfo& info_;
+  uint64_t part_bytes_ = 0;
 };
 
 // --- The fill value (IV.A.2.e and f)
@@ -303,7 +320,7 @@ Result<void> ReadFill(const Metadata& file, const Object& dataset, ObjectIndex& 
   }
   References references(file, index, false);
   info.netcdf_fill.emplace();
-  NDLFS_RETURN_IF_ERROR(ElementReader(file, references, kMaxViewSize)
+  NDLFS_RETURN_IF_ERROR(ElementReader(file, references, kMaxFillBytes)
                             .Append(info.form, fill.bytes, 1, *info.netcdf_fill),
                         "the fill value");
   if (!fill.is_written) return {};

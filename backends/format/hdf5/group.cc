@@ -268,13 +268,16 @@ Result<void> ForEachLink(const Metadata& file, const ObjectHeader& group,
 }
 
 Result<std::vector<LinkEntry>> ListLinks(const Metadata& file, const ObjectHeader& group) {
+  constexpr uint64_t kMostBytes = uint64_t{96} << 20;
   std::vector<LinkEntry> links;
-  NDLFS_RETURN_IF_ERROR(ForEachLink(file, group,
-                                    [&](LinkEntry link) {
-                                      links.push_back(std::move(link));
-                                      return true;
-                                    }),
-                        "cannot list the group");
+  uint64_t bytes = 0;
+  const auto keep = [&](LinkEntry link) {
+    bytes += sizeof(link) + link.name.size() + link.target.size() + link.target_file.size();
+    links.push_back(std::move(link));
+    return bytes <= kMostBytes;
+  };
+  NDLFS_RETURN_IF_ERROR(ForEachLink(file, group, keep), "cannot list the group");
+  if (bytes > kMostBytes) return model::Limit("the links of a group take {} bytes", bytes);
   return links;
 }
 

@@ -19,7 +19,7 @@ constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
 constexpr size_t kLeastUserBlock = 512;
 constexpr size_t kChecksumBytes = 4;
 // The most bytes of one structure of metadata, and of all messages of an object.
-constexpr uint64_t kMaxStructure = uint64_t{256} << 20;
+constexpr uint64_t kMaxStructure = uint64_t{64} << 20;
 constexpr uint64_t kMaxHeader = uint64_t{16} << 20;
 constexpr uint64_t kMaxDepth = 64;  // of trees and heaps
 
@@ -261,6 +261,8 @@ class HeaderReader {
     }
     header_.held_bytes_ += sizeof(message);
     header_.messages_.push_back(message);
+    // A few bytes may share many.
+    if (header_.held_bytes_ > 2 * kMaxHeader) return model::Limit("too many messages");
     return {};
   }
 
@@ -280,6 +282,7 @@ Result<std::shared_ptr<const FractalHeap>> FractalHeap::Open(const Metadata& fil
   constexpr uint64_t kHasChecksums = 2;
   constexpr uint64_t kMostBytes = 4096;  // with its filters
   constexpr uint64_t kMaxDirect = uint64_t{1} << 20;
+  constexpr uint64_t kMaxManaged = uint64_t{64} << 10;
   const uint64_t o = file.offset_bytes();
   const uint64_t l = file.length_bytes();
   NDLFS_TRY(const auto bytes, file.ReadUpTo(address, kMostBytes));
@@ -314,11 +317,11 @@ Result<std::shared_ptr<const FractalHeap>> FractalHeap::Open(const Metadata& fil
   if (!is_heap || version != 0) return model::Corrupt("no fractal heap at {}", address);
   NDLFS_RETURN_IF_ERROR(in.Check("a fractal heap"));
   NDLFS_RETURN_IF_ERROR(CheckSum(ConstByteSpan(bytes).first(in.position()), "a fractal heap"));
-  const bool is_sound = std::has_single_bit(heap->width_) &&
-                        std::has_single_bit(heap->start_bytes_) &&
-                        std::has_single_bit(heap->max_direct_) && heap->heap_bits_ <= 64 &&
-                        heap->max_direct_ >= heap->start_bytes_ &&
-                        heap->max_direct_ <= kMaxDirect && heap->root_rows_ <= kMaxDepth;
+  const bool is_sound =
+      std::has_single_bit(heap->width_) && std::has_single_bit(heap->start_bytes_) &&
+      std::has_single_bit(heap->max_direct_) && heap->heap_bits_ <= 64 &&
+      heap->max_direct_ >= heap->start_bytes_ && heap->max_direct_ <= kMaxDirect &&
+      heap->max_managed_ <= kMaxManaged && heap->root_rows_ <= kMaxDepth;
   if (!is_sound) return model::Corrupt("a fractal heap of impossible sizes");
   return heap;
 }
@@ -990,15 +993,17 @@ Result<Metadata::LocalHeap> Metadata::OpenLocalHeap(uint64_t address) const {
 
 Result<std::string> Metadata::LocalHeap::Text(const Metadata& file, uint64_t offset) const {
   constexpr uint64_t kFirstPiece = 64;
-  for (uint64_t piece = kFirstPiece;; piece *= 8) {
+  constexpr uint64_t kLastPiece = kFirstPiece << 12;
+  for (uint64_t piece = kFirstPiece; piece <= kLastPiece; piece *= 8) {
     const auto at = CheckedAdd(data_, offset);
     if (!at || offset >= bytes_) return model::Corrupt("a name beyond its heap");
     NDLFS_TRY(const auto bytes, file.ReadUpTo(*at, std::min(piece, bytes_ - offset)));
     const std::string_view text = AsText(bytes);
     const size_t end = text.find('\0');
     if (end != text.npos) return std::string(text.substr(0, end));
-    if (bytes.size() < piece) return model::Corrupt("a name without an end");
+    if (bytes.size() < piece) break;
   }
+  return model::Corrupt("a name without an end");
 }
 
 }  // namespace ndlfs::backends::hdf5

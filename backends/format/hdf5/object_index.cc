@@ -69,6 +69,7 @@ void ObjectIndex::Walk(const Metadata& file) {
     uint64_t address;
   };
   std::vector<Group> groups = {{0, file.root()}};
+  size_t name_bytes = 0;
   for (size_t next = 0; next < groups.size(); ++next) {
     const size_t parent = groups[next].number;
     const auto header = file.Header(groups[next].address);
@@ -77,7 +78,8 @@ void ObjectIndex::Walk(const Metadata& file) {
     std::ranges::sort(*links, {}, &LinkEntry::name);
     for (LinkEntry& link : *links) {
       if (link.kind != LinkEntry::Kind::kHard || by_address_.contains(link.address)) continue;
-      if (objects_.size() >= kMaxObjects) return;
+      name_bytes += link.name.size();
+      if (objects_.size() >= kMaxObjects || name_bytes > kMaxNameBytes) return;
       const auto child = file.Header(link.address);
       if (child && IsGroup(**child)) groups.push_back({objects_.size(), link.address});
       by_address_.emplace(link.address, objects_.size());
@@ -103,11 +105,14 @@ const ObjectIndex::GroupTable* ObjectIndex::TableOf(const Metadata& file,
   }
   const auto group = HeaderAt(file, group_path);
   const auto links = group ? ListLinks(file, **group) : std::vector<LinkEntry>();
-  if (!group || !links || links->size() > kMaxObjects) return nullptr;
+  if (!group || !links) return nullptr;
   GroupTable table{group_path, {}};
+  size_t bytes = 0;
   for (const LinkEntry& link : *links) {
+    bytes += sizeof(link) + link.name.size();
     if (link.kind == LinkEntry::Kind::kHard) table.names.emplace(link.address, link.name);
   }
+  if (bytes > kMaxTableBytes) table.names.clear();
   tables_.push_front(std::move(table));
   if (tables_.size() > kKeptGroups) tables_.pop_back();
   return &tables_.front();

@@ -32,7 +32,9 @@ class ObjectIndex {
 
  private:
   static constexpr size_t kMaxObjects = 500'000;
+  static constexpr size_t kMaxNameBytes = size_t{32} << 20;
   static constexpr size_t kKeptGroups = 8;
+  static constexpr size_t kMaxTableBytes = size_t{8} << 20;
 
   struct Entry {
     size_t parent;

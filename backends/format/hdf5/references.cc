@@ -16,8 +16,9 @@ namespace {
 using model::Result;
 using Point = std::vector<uint64_t>;
 
-// Regions are written out element by element where they are not one block.
-constexpr uint64_t kMaxPoints = 1'000'000;
+// Regions are written out element by element where they are not one block, up to a million
+// coordinates.
+uint64_t MaxPoints(size_t rank) { return 1'000'000 / std::max<size_t>(rank, 1); }
 
 // All elements of a dataset.
 Result<std::vector<Selection::Box>> WholeOf(const Object& dataset) {
@@ -29,12 +30,13 @@ Result<std::vector<Selection::Box>> WholeOf(const Object& dataset) {
 }
 
 Result<void> AppendPoints(const Selection::Box& block, std::vector<Point>& points) {
+  const uint64_t most = MaxPoints(block.first.size());
   uint64_t count = 1;
   for (size_t d = 0; d < block.first.size(); ++d) {
     if (block.last[d] < block.first[d]) return model::Corrupt("a region without extent");
     const auto all = CheckedMultiply(count, block.last[d] - block.first[d] + 1);
-    if (!all || *all + points.size() > kMaxPoints) {
-      return model::Limit("a region of more than {} elements", kMaxPoints);
+    if (!all || *all + points.size() > most) {
+      return model::Limit("a region of more than {} elements", most);
     }
     count = *all;
   }
@@ -74,7 +76,7 @@ Result<std::string> References::RegionText(ConstByteSpan region) {
   }
   NDLFS_TRY(auto boxes, selection.kind == Selection::Kind::kAll
                             ? WholeOf(*dataset)
-                            : BoxesOf(selection, kMaxPoints));
+                            : BoxesOf(selection, MaxPoints(selection.rank)));
   Json json;
   json["target"] = model::AsUtf8(*path);
   std::vector<Point> points = std::move(selection.points);

@@ -9,6 +9,7 @@ namespace {
 using model::Result;
 
 constexpr uint64_t kMaxSelectedRank = 32;
+constexpr uint64_t kMaxParts = 1'000'000;
 
 std::vector<uint64_t> TakePoint(Cursor& in, uint64_t width, size_t rank) {
   std::vector<uint64_t> point(rank);
@@ -68,7 +69,9 @@ Result<Selection> TakeSelection(Cursor& in) {
       selection.axes.push_back({numbers[0], numbers[1], numbers[2], numbers[3]});
     }
   } else {
-    for (uint64_t left = in.Number(head.width); left > 0 && in.ok(); --left) {
+    const uint64_t parts = in.Number(head.width);
+    if (parts > kMaxParts) return model::Limit("a selection of {} parts", parts);
+    for (uint64_t left = parts; left > 0 && in.ok(); --left) {
       auto first = TakePoint(in, head.width, selection.rank);
       if (selection.kind == Selection::Kind::kPoints) {
         selection.points.push_back(std::move(first));
