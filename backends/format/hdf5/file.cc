@@ -182,10 +182,10 @@ Result<ObjectInfo> File::Describe(const std::string& path) const {
     if (info.kind == ObjectKind::kGroup) {
       // Behind a server all links may take many requests, which a way through the group does
       // not need.
-      const bool are_all_seen = !metadata_->input().is_remote();
-      const auto look = [&](const LinkEntry&) { return are_all_seen; };
-      if (auto links = ForEachLink(*metadata_, object.header(), look); !links) {
-        info.error = std::move(links).error().In("cannot list the group");
+      if (!metadata_->input().is_remote()) {
+        if (auto links = ListLinks(*metadata_, object.header()); !links) {
+          info.error = std::move(links).error();
+        }
       }
       info.dimensions = ReadDimensions(object, path);
     } else if (info.kind == ObjectKind::kDataset) {

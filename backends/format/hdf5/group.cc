@@ -277,7 +277,9 @@ Result<std::vector<LinkEntry>> ListLinks(const Metadata& file, const ObjectHeade
     return bytes <= kMostBytes;
   };
   NDLFS_RETURN_IF_ERROR(ForEachLink(file, group, keep), "cannot list the group");
-  if (bytes > kMostBytes) return model::Limit("the links of a group take {} bytes", bytes);
+  if (bytes > kMostBytes) {
+    return model::Limit("cannot list the group: its links take more than {} bytes", kMostBytes);
+  }
   return links;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <list>
 #include <map>
 #include <set>
 
@@ -17,8 +16,10 @@
 #include "backends/format/node_cache.h"
 #include "backends/store/file_name.h"
 #include "backends/store/read_set.h"
+#include "model/bounded_map.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
+#include "model/string_hash.h"
 
 namespace ndlfs::backends {
 namespace hdf5 {
@@ -117,7 +118,7 @@ class Hdf5Hierarchy final : public Hierarchy {
     const OpenedFile opened{file, store, file->info(), source_, path_};
     const model::MutexLock lock(mutex_);
     opened_ = opened;
-    listings_.clear();
+    listings_.emplace(kKeptListingBytes);
     return opened;
   }
 
@@ -126,13 +127,12 @@ class Hdf5Hierarchy final : public Hierarchy {
   using Children = std::map<std::string, Child, std::less<>>;
   // The content of a group: the names that are shown, and all objects by their own names.
   struct Listing {
-    std::string group;
     std::vector<std::string> names;
     Children children;
 
     size_t held_bytes() const {
       constexpr size_t kOfMap = 64;
-      size_t bytes = 0;
+      size_t bytes = sizeof(*this) + kOfMap;
       for (const auto& [name, child] : children) {
         bytes += sizeof(child) + 2 * sizeof(name) + kOfMap + 3 * name.size() +
                  child.location.target.size() + child.location.target_file.size();
@@ -259,7 +259,7 @@ class Hdf5Hierarchy final : public Hierarchy {
       shown_names.insert(is_free ? shown : name);
     }
     std::vector<std::string> names(shown_names.begin(), shown_names.end());
-    Keep(opened, {path, names, std::move(children)});
+    Keep(opened, path, {names, std::move(children)});
     return names;
   }
 
@@ -373,25 +373,14 @@ class Hdf5Hierarchy final : public Hierarchy {
 
   const Listing* FindListing(const OpenedFile& opened, std::string_view group) const
       REQUIRES(mutex_) {
-    if (!IsCurrent(opened)) return nullptr;
-    const auto found =
-        std::find_if(listings_.begin(), listings_.end(),
-                     [&](const Listing& listing) { return listing.group == group; });
-    if (found == listings_.end()) return nullptr;
-    listings_.splice(listings_.begin(), listings_, found);
-    return &listings_.front();
+    return IsCurrent(opened) ? listings_->Find(group) : nullptr;
   }
 
-  void Keep(const OpenedFile& opened, Listing listing) const {
+  void Keep(const OpenedFile& opened, const std::string& group, Listing listing) const {
+    const size_t bytes = listing.held_bytes();
     const model::MutexLock lock(mutex_);
-    if (!IsCurrent(opened)) return;
-    listings_.remove_if([&](const Listing& other) { return other.group == listing.group; });
-    listings_.push_front(std::move(listing));
-    size_t bytes = 0;
-    listings_.remove_if([&](const Listing& kept) {
-      bytes += kept.held_bytes();
-      return bytes > kKeptListingBytes;
-    });
+    if (!IsCurrent(opened) || bytes > kKeptListingBytes) return;
+    listings_->Put(group, std::move(listing), bytes);
   }
 
   // Whether the file has not been opened again since, in another version: listings are of the
@@ -430,7 +419,9 @@ class Hdf5Hierarchy final : public Hierarchy {
 
   mutable model::Mutex mutex_;
   mutable std::optional<OpenedFile> opened_ GUARDED_BY(mutex_);
-  mutable std::list<Listing> listings_ GUARDED_BY(mutex_);  // used last comes first
+  // By group; of the version that is opened.
+  mutable std::optional<model::BoundedMap<std::string, Listing, model::StringHash>> listings_
+      GUARDED_BY(mutex_);
   // For each virtual dataset that was loaded: this file, and the other files with its data.
   mutable std::map<std::string, std::shared_ptr<const ReadSet>, std::less<>> reads_
       GUARDED_BY(mutex_);
