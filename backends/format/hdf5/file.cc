@@ -53,21 +53,8 @@ Result<T> File::Ask(const Answer& answer) const {
 
 Result<File::Walked> File::WalkTo(std::string_view path) const {
   std::vector<uint64_t> ancestors;
-  NDLFS_TRY(auto object, Object::Open(*metadata_, metadata_->root()));
-  for (const std::string_view name : model::SplitPath(path)) {
-    const auto nothing = [&] { return model::NotFound("no object {}", model::Quote(name)); };
-    if (object.kind() != Object::Kind::kGroup) {
-      return model::NotFound("nothing below an array");
-    }
-    if (!IsLinkName(name)) return nothing();
-    ancestors.push_back(object.address());
-    NDLFS_TRY(const auto link, FindLink(*metadata_, object.header(), name));
-    if (!link) return nothing();
-    if (link->kind != LinkEntry::Kind::kHard) {
-      return model::NotFound("{} is a link", model::Quote(name));
-    }
-    NDLFS_TRY(object, Object::Open(*metadata_, link->address), "cannot open the object");
-  }
+  NDLFS_TRY(const auto header, HeaderAt(*metadata_, path, &ancestors));
+  NDLFS_TRY(auto object, Object::Open(*metadata_, header->address()));
   return Walked{std::move(object), std::move(ancestors)};
 }
 

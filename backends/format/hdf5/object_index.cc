@@ -11,18 +11,20 @@ namespace ndlfs::backends::hdf5 {
 using model::Result;
 
 Result<std::shared_ptr<const ObjectHeader>> HeaderAt(const Metadata& file,
-                                                     std::string_view path) {
+                                                     std::string_view path,
+                                                     std::vector<uint64_t>* ancestors) {
   NDLFS_TRY(auto header, file.Header(file.root()));
   for (const std::string_view name : model::SplitPath(path)) {
     const auto nothing = [&] { return model::NotFound("no object {}", model::Quote(name)); };
     if (!IsGroup(*header)) return model::NotFound("nothing below an array");
     if (!IsLinkName(name)) return nothing();
+    if (ancestors != nullptr) ancestors->push_back(header->address());
     NDLFS_TRY(const auto link, FindLink(file, *header, name));
     if (!link) return nothing();
     if (link->kind != LinkEntry::Kind::kHard) {
       return model::NotFound("{} is a link", model::Quote(name));
     }
-    NDLFS_TRY(header, file.Header(link->address));
+    NDLFS_TRY(header, file.Header(link->address), "cannot open the object");
   }
   return header;
 }

@@ -57,8 +57,9 @@ class ObjectIndex {
   std::list<GroupTable> tables_ GUARDED_BY(mutex_);  // the last used first
 };
 
-// The object that hard links lead to by `path`, name by name from the root.
-model::Result<std::shared_ptr<const ObjectHeader>> HeaderAt(const Metadata& file,
-                                                            std::string_view path);
+// The object that hard links lead to by `path`, name by name from the root. Appends the
+// addresses of the groups on the way to `ancestors`, if given.
+model::Result<std::shared_ptr<const ObjectHeader>> HeaderAt(
+    const Metadata& file, std::string_view path, std::vector<uint64_t>* ancestors = nullptr);
 
 }  // namespace ndlfs::backends::hdf5
