@@ -34,12 +34,9 @@ std::span<const Format* const> Formats() {
       &NpyFormat(),      &NpzFormat(),      &ZarrZipFormat(),   &NetCdf3Format(),
       &FitsFormat(),     &NrrdFormat(),     &MetaImageFormat(), &NiftiFormat(),
       &NcmlFormat(),     &IcechunkFormat(), &TiffFormat(),      &MrcFormat(),
-      &Hdf4Format(),
-#ifdef NDLFS_WITH_HDF5
-      &Hdf5Format(),
-#endif
-      &GribFormat(),     &EnviFormat(),     &GradsFormat(),     &BovFormat(),
-      &MitgcmFormat(),   &NdlFormat(),      &DmrppFormat(),
+      &Hdf4Format(),     &Hdf5Format(),     &GribFormat(),      &EnviFormat(),
+      &GradsFormat(),    &BovFormat(),      &MitgcmFormat(),    &NdlFormat(),
+      &DmrppFormat(),
   };
   return formats;
 }

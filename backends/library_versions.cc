@@ -54,10 +54,6 @@
 
 #include <string_view>
 
-#ifdef NDLFS_WITH_HDF5
-#include "backends/format/hdf5/library/library.h"
-#endif
-
 namespace ndlfs::backends {
 namespace {
 
@@ -92,9 +88,6 @@ std::vector<std::string> LibraryVersions() {
     fmt::format("blosc {}", blosc_get_version_string()),
         fmt::format("bzip2 {}", bzip2.substr(0, bzip2.find(','))),
         fmt::format("expat {}", expat.substr(expat.find('_') + 1)),
-#ifdef NDLFS_WITH_HDF5
-        fmt::format("hdf5 {}", hdf5::LibraryVersion()),
-#endif
 #if NDLFS_WITH_SZIP
         "libaec",  // it tells no version
 #endif

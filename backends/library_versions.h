@@ -6,7 +6,7 @@
 
 namespace ndlfs::backends {
 
-// The libraries with which this build decodes or confines libhdf5, and their versions at run
+// The libraries with which this build decodes or confines libeccodes, and their versions at run
 // time: "zstd 1.5.4".
 std::vector<std::string> LibraryVersions();
 

@@ -3,7 +3,6 @@
 
 #include "backends/base/heap.h"
 #include "backends/format/grib/eccodes.h"
-#include "backends/format/hdf5/hdf5.h"
 #include "fs/cli/command_line.h"
 
 int main(int argc, char** argv) {
@@ -15,10 +14,5 @@ int main(int argc, char** argv) {
   constexpr const char* kEccodes = "--eccodes-helper";
   if (argument == kEccodes) return ndlfs::backends::RunEccodesHelper();
   ndlfs::backends::UseEccodesHelper({kItself, kEccodes});
-#ifdef NDLFS_WITH_HDF5
-  constexpr const char* kHdf5 = "--hdf5-helper";
-  if (argument == kHdf5) return ndlfs::backends::RunHdf5Helper();
-  ndlfs::backends::UseHdf5Helper({kItself, kHdf5});
-#endif
   return ndlfs::fs::RunCommandLine(argc, argv);
 }

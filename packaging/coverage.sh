@@ -14,7 +14,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 jobs=${NDLFS_JOBS:-$(nproc)}
 build=build/coverage
-unit=(model_test codec_test cache_test remote_test http_source_test backends_test fs_threads_test fs_test schedules_test)
+unit=(model_test codec_test cache_test remote_test http_source_test hdf5_test backends_test fs_threads_test fs_test schedules_test)
 # What mounts, but not what takes the longest: thousands of damaged stores, random ones, and each call that can fail.
 long='^(mount\.(mutation|random|differential|nth_.*|limits\.RandomTest)|legacy\..*)$'
 profiles=$PWD/$build/profiles

@@ -18,7 +18,7 @@ build_packages=(
   libfuse3-dev fuse3
   libyaml-cpp-dev libfmt-dev libspdlog-dev libexpected-dev libcli11-dev nlohmann-json3-dev
   flatbuffers-compiler libflatbuffers-dev
-  libaec-dev libblosc-dev libbz2-dev libdeflate-dev libhdf5-dev libjemalloc-dev libjpeg-dev libjxl-dev liblerc-dev liblz4-dev liblzf-dev liblzma-dev
+  libaec-dev libblosc-dev libbz2-dev libdeflate-dev libjemalloc-dev libjpeg-dev libjxl-dev liblerc-dev liblz4-dev liblzf-dev liblzma-dev
   liblzo2-dev libopenjp2-7-dev libpng-dev libsnappy-dev libutf8proc-dev libwebp-dev libxxhash-dev libzfp-dev libzstd-dev zlib1g-dev
   libcap-ng-dev libexpat1-dev libseccomp-dev
   libcurl4-openssl-dev libssl-dev

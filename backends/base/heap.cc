@@ -19,7 +19,7 @@ extern "C" {
 // takes as long as decoding a chunk with a fast codec. Blocks of 24 MiB and more go back at
 // once. They have an arena of their own, which keeps nothing. There is one arena a processor
 // instead of four, because each keeps holes of its own. Addresses are given back, too: the
-// helper of libhdf5 has a limit for them.
+// helper of libeccodes has a limit for them.
 extern const char* const malloc_conf;
 const char* const malloc_conf =
     "oversize_threshold:25165824,dirty_decay_ms:1000,muzzy_decay_ms:0,retain:false,"

@@ -43,4 +43,7 @@ uint32_t Crc32c(ConstByteSpan data);
 // The same for processors without an instruction for it.
 uint32_t Crc32cPortable(ConstByteSpan data);
 
+// Bob Jenkins' lookup3 (hashlittle).
+uint32_t JenkinsLookup3(ConstByteSpan data, uint32_t initial);
+
 }  // namespace ndlfs::backends

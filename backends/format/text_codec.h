@@ -19,6 +19,9 @@ struct TextRun {
   bool operator==(const TextRun&) const = default;
 };
 
+// Clears the bytes behind the end of each text of the run, which begins at `text`.
+void TrimText(const TextRun& run, std::byte* text);
+
 // Decodes the text in elements to text that is padded with NULs: clears the bytes behind the
 // end of text with other paddings. `runs` lie inside of the elements.
 std::shared_ptr<const ArrayToArrayCodec> MakeTextCodec(std::vector<TextRun> runs);

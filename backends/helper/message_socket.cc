@@ -20,11 +20,6 @@ constexpr size_t kSmall = 4096;
 // Memory for a longer one, to begin with.
 constexpr size_t kFirstStep = size_t{1} << 20;
 
-struct Header {
-  uint64_t kind;
-  uint64_t size;
-};
-
 // How to continue after a call that moved `count` bytes, or none.
 Exchange AfterCall(ssize_t count, const GoOn& go_on) {
   if (count == 0) return Exchange::kClosed;
@@ -80,32 +75,29 @@ void SetTick(int socket) {
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &tick, sizeof(tick));
 }
 
-Exchange SendMessage(int socket, MessageKind kind, ConstByteSpan bytes, const GoOn& go_on) {
-  const Header header = {static_cast<uint64_t>(kind), bytes.size()};
-  std::array<std::byte, sizeof(Header) + kSmall> first;
-  std::memcpy(first.data(), &header, sizeof(header));
+Exchange SendMessage(int socket, ConstByteSpan bytes, const GoOn& go_on) {
+  const uint64_t size = bytes.size();
+  std::array<std::byte, sizeof(size) + kSmall> first;
+  std::memcpy(first.data(), &size, sizeof(size));
   const size_t count = std::min(bytes.size(), kSmall);
-  if (count != 0) std::memcpy(first.data() + sizeof(header), bytes.data(), count);
-  const auto sent = SendAll(socket, ConstByteSpan(first).first(sizeof(header) + count), go_on);
+  if (count != 0) std::memcpy(first.data() + sizeof(size), bytes.data(), count);
+  const auto sent = SendAll(socket, ConstByteSpan(first).first(sizeof(size) + count), go_on);
   if (sent != Exchange::kDone) return sent;
   return SendAll(socket, bytes.subspan(count), go_on);
 }
 
-Exchange ReceiveMessage(int socket, Message& message,
-                        const std::function<uint64_t(MessageKind)>& limit, const GoOn& go_on) {
-  Header header;
-  std::array<std::byte, sizeof(Header) + kSmall> first;
+Exchange ReceiveMessage(int socket, std::vector<std::byte>& message, uint64_t limit,
+                        const GoOn& go_on) {
+  uint64_t size;
+  std::array<std::byte, sizeof(size) + kSmall> first;
   size_t received = 0;
-  const auto begun = ReceiveSome(socket, first, sizeof(header), received, go_on);
+  const auto begun = ReceiveSome(socket, first, sizeof(size), received, go_on);
   if (begun != Exchange::kDone) return begun;
-  std::memcpy(&header, first.data(), sizeof(header));
-  if (header.kind > static_cast<uint64_t>(MessageKind::kReply)) return Exchange::kClosed;
-  message.kind = static_cast<MessageKind>(header.kind);
-  const size_t had = received - sizeof(header);
+  std::memcpy(&size, first.data(), sizeof(size));
   // More than the message: the other end does not wait for its turn.
-  if (header.size > limit(message.kind) || had > header.size) return Exchange::kClosed;
-  message.bytes.assign(first.begin() + sizeof(header), first.begin() + received);
-  return ReceiveRest(socket, header.size, message.bytes, go_on);
+  if (size > limit || received - sizeof(size) > size) return Exchange::kClosed;
+  message.assign(first.begin() + sizeof(size), first.begin() + received);
+  return ReceiveRest(socket, size, message, go_on);
 }
 
 }  // namespace ndlfs::backends::helper

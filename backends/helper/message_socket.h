@@ -11,22 +11,7 @@
 namespace ndlfs::backends::helper {
 
 // Messages over a stream socket. The two ends take turns: each sends one message and then waits
-// for one. On the wire, a message is 8 bytes of its kind, 8 bytes of its length, and that many
-// bytes.
-
-// The kinds of messages. Only the helper sends those marked with *.
-enum class MessageKind : uint64_t {
-  kQuestion,  // about a file
-  kAnswer,    // * to the question
-  kRead,      // * the answer needs bytes of files
-  kOpen,      // * the answer needs another file
-  kReply,     // to kRead or kOpen
-};
-
-struct Message {
-  MessageKind kind = MessageKind::kQuestion;
-  std::vector<std::byte> bytes;
-};
+// for one. On the wire, a message is 8 bytes of its length, and that many bytes.
 
 // Whether to wait longer. Asked several times a second, and after every part of a message. If
 // empty, waiting has no end.
@@ -38,12 +23,10 @@ void SetTick(int socket);
 // How sending or receiving ended. kClosed: the other end is gone, or breaks the rules.
 enum class Exchange { kDone, kClosed, kGivenUp };
 
-Exchange SendMessage(int socket, MessageKind kind, ConstByteSpan bytes,
-                     const GoOn& go_on = nullptr);
+Exchange SendMessage(int socket, ConstByteSpan bytes, const GoOn& go_on = nullptr);
 
-// Waits for a message. One of more than `limit(kind)` bytes breaks the rules.
-Exchange ReceiveMessage(int socket, Message& message,
-                        const std::function<uint64_t(MessageKind)>& limit,
+// Waits for a message. One of more than `limit` bytes breaks the rules.
+Exchange ReceiveMessage(int socket, std::vector<std::byte>& message, uint64_t limit,
                         const GoOn& go_on = nullptr);
 
 }  // namespace ndlfs::backends::helper

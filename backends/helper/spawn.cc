@@ -46,12 +46,9 @@ struct SpawnPlan {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
 
-  explicit SpawnPlan(const std::vector<UniqueFd>& descriptors) {
+  explicit SpawnPlan(int socket) {
     ::posix_spawn_file_actions_init(&actions);
-    int place = kHelperSocket;
-    for (const UniqueFd& fd : descriptors) {
-      ::posix_spawn_file_actions_adddup2(&actions, fd.get(), place++);
-    }
+    ::posix_spawn_file_actions_adddup2(&actions, socket, kHelperSocket);
     ::posix_spawnattr_init(&attributes);
     sigset_t none;
     ::sigemptyset(&none);
@@ -84,18 +81,12 @@ Result<SocketPair> MakeSocketPair() {
   return made;
 }
 
-Result<int> SpawnHelper(const std::vector<std::string>& command,
-                        std::span<const int> descriptors,
+Result<int> SpawnHelper(const std::vector<std::string>& command, int socket,
                         std::span<const std::string_view> variables) {
-  // Each is elsewhere than where it goes, or dup2 would close it on exec.
-  const int above = kHelperSocket + static_cast<int>(descriptors.size());
-  std::vector<UniqueFd> copies;
-  for (const int fd : descriptors) {
-    UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, above));
-    if (!copy) return model::IoError(errno, "dup");
-    copies.push_back(std::move(copy));
-  }
-  const SpawnPlan plan(copies);
+  // It is elsewhere than where it goes, or dup2 would not let it survive exec.
+  const UniqueFd copy(::fcntl(socket, F_DUPFD_CLOEXEC, kHelperSocket + 1));
+  if (!copy) return model::IoError(errno, "dup");
+  const SpawnPlan plan(copy.get());
   const std::vector<std::string> environment = HelperEnvironment(variables);
   pid_t pid;
   const int error = ::posix_spawn(&pid, command[0].c_str(), &plan.actions, &plan.attributes,

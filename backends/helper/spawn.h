@@ -14,7 +14,7 @@
 
 namespace ndlfs::backends::helper {
 
-// Where a helper finds the socket to its parent. Other descriptors that it is given follow.
+// Where a helper finds the socket to its parent.
 inline constexpr int kHelperSocket = 3;
 
 // The two ends of a socket; see message_socket.h.
@@ -23,14 +23,12 @@ struct SocketPair {
 };
 model::Result<SocketPair> MakeSocketPair();
 
-// Starts `command`, and returns the number of the process. It has `descriptors` from
-// kHelperSocket on, in this order, and the first three of this process. Its environment has
-// only the variables that it needs to start, and `variables`. The environment of the daemon may
-// have credentials in it. A library that a hostile file has taken over could return them as an
-// attribute.
-model::Result<int> SpawnHelper(const std::vector<std::string>& command,
-                               std::span<const int> descriptors,
-                               std::span<const std::string_view> variables = {});
+// Starts `command`, and returns the number of the process. It has `socket` as kHelperSocket,
+// and the first three descriptors of this process. Its environment has only the variables that
+// it needs to start, and `variables`. The environment of the daemon may have credentials in it.
+// A library that a hostile file has taken over could return them as a text.
+model::Result<int> SpawnHelper(const std::vector<std::string>& command, int socket,
+                               std::span<const std::string_view> variables);
 
 // Ends a helper at once, and waits for its end. It has nothing to lose.
 void KillHelper(int pid);

@@ -6,10 +6,8 @@
 
 #include "fs/view/array/views.h"
 #include "fs/view/container/views.h"
-#include "fs/view/dap/dap_provider.h"
-#ifdef NDLFS_WITH_HDF5
 #include "fs/view/dap/dap4_provider.h"
-#endif
+#include "fs/view/dap/dap_provider.h"
 #include "fs/view/group_part_provider.h"
 #include "fs/view/image/views.h"
 #include "fs/view/page/views.h"
@@ -37,14 +35,11 @@ std::span<const ArrayViewKind* const> ArrayViewKinds() {
 
 std::span<const GroupViewKind* const> GroupViewKinds() {
   static constexpr std::array kKinds = {
-      &kNetcdfView,
-#ifdef NDLFS_WITH_HDF5
-      &kHdf5View,         &kNetcdf4View,
-#endif
-      &kZarrGroupView,    &kZarr2GroupView,     &kValuesZarrView, &kValuesZarr2View,
-      &kOmeTiffView,      &kGroupValuesCsvView, &kGroupTableView, &kGroupDataCsvView,
+      &kNetcdfView,         &kHdf5View,           &kNetcdf4View,      &kZarrGroupView,
+      &kZarr2GroupView,     &kValuesZarrView,     &kValuesZarr2View,  &kOmeTiffView,
+      &kGroupValuesCsvView, &kGroupTableView,     &kGroupDataCsvView,
 #ifdef NDLFS_WITH_PNG
-      &kGroupPreviewView, &kGroupThumbnailView,
+      &kGroupPreviewView,   &kGroupThumbnailView,
 #endif
       &kGroupPageView,
   };
@@ -62,12 +57,8 @@ const GroupViewProvider& GroupViews() {
   static const KindProvider<GroupInput> kinds(GroupViewKinds());
   static const GroupPartProvider parts(kinds);
   static const DapProvider dap;
-#ifdef NDLFS_WITH_HDF5
   static const Dap4Provider dap4;
   static const JoinedProvider<GroupInput> all({&kinds, &parts, &dap, &dap4});
-#else
-  static const JoinedProvider<GroupInput> all({&kinds, &parts, &dap});
-#endif
   return all;
 }
 

@@ -138,10 +138,8 @@ TEST_F(DetectionTest, TiffIsFoundByItsSignature) {
 }
 
 TEST_F(DetectionTest, ContentTellsUnderAnyName) {
-#ifdef NDLFS_WITH_HDF5
   EXPECT_EQ(FormatOf(Padded(kHdf5)), &Hdf5Format());
   EXPECT_EQ(FormatOf(WithUserBlock("MATLAB 7.3 MAT-file")), &Hdf5Format());
-#endif
   for (const char version : {'\1', '\2', '\5'}) {
     EXPECT_EQ(FormatOf(NetCdf(version)), &NetCdf3Format());
   }
@@ -151,7 +149,6 @@ TEST_F(DetectionTest, ContentTellsUnderAnyName) {
   EXPECT_EQ(FormatOf(Zip({"inner/zarr.json"})), &ZarrZipFormat());
 }
 
-#ifdef NDLFS_WITH_HDF5
 TEST_F(DetectionTest, UserBlocksOfHdf5AreOfAnySizeThatIsAPowerOfTwo) {
   for (const size_t size : {512, 1024, 2048, 4096, 8192}) {
     EXPECT_EQ(FormatOf(WithUserBlock("words", size)), &Hdf5Format()) << size;
@@ -159,7 +156,6 @@ TEST_F(DetectionTest, UserBlocksOfHdf5AreOfAnySizeThatIsAPowerOfTwo) {
     EXPECT_EQ(FormatByName(WithUserBlock("words", size), "a.dat"), nullptr) << size;
   }
 }
-#endif
 
 TEST_F(DetectionTest, ConsolidatedMetadataUnderAnotherNameAreNoReferences) {
   const std::string zmetadata =
@@ -179,10 +175,8 @@ TEST_F(DetectionTest, ContentTellsUnderTheNameOfAnotherFormatToo) {
   EXPECT_EQ(FormatOf(Padded(kNumpy), "a.nc"), &NpyFormat());
   EXPECT_EQ(FormatOf(NetCdf(1), "a.npy"), &NetCdf3Format());
   EXPECT_EQ(FormatOf(NetCdf(1), "a.json"), &NetCdf3Format());
-#ifdef NDLFS_WITH_HDF5
   EXPECT_EQ(FormatOf(Padded(kHdf5), "a.npz"), &Hdf5Format());
   EXPECT_EQ(FormatOf(Padded(kHdf5), "a.yaml"), &Hdf5Format());
-#endif
 }
 
 TEST_F(DetectionTest, PlainFilesStayPlain) {
@@ -202,11 +196,9 @@ TEST_F(DetectionTest, NameTellsWhereTheContentDoesNot) {
   EXPECT_EQ(FormatOf("text", "a.npz"), &NpzFormat());
   EXPECT_EQ(FormatOf(Padded("{\"refs\": {}}"), "a.json"), &KerchunkFormat());
   EXPECT_EQ(FormatOf("CDF\3", "a.nc"), &NetCdf3Format());
-#ifdef NDLFS_WITH_HDF5
   EXPECT_EQ(FormatOf("text", "a.nc"), &Hdf5Format());
   EXPECT_EQ(FormatOf(WithUserBlock("", 1024), "a.h5"), &Hdf5Format());
   EXPECT_EQ(FormatOf(Zip({"[Content_Types].xml"}), "a.h5"), &Hdf5Format());
-#endif
 }
 
 TEST_F(DetectionTest, OnlyWhereTheNameToldTheFormatTheErrorTellsTheContent) {
@@ -239,10 +231,8 @@ TEST_F(DetectionTest, OfTwoFormatsAtOnceTheOneWhoseSignatureComesFirst) {
   };
   EXPECT_EQ(FormatOf(shifted(".zgroup")), &ZarrZipFormat());
   EXPECT_EQ(FormatOf(shifted("a.npy")), &NpzFormat());
-#ifdef NDLFS_WITH_HDF5
   EXPECT_EQ(FormatOf(shifted("word/document.xml")), &Hdf5Format()) << "the archive is no store";
   EXPECT_EQ(FormatOf(WithUserBlock(kHdf5)), &Hdf5Format());
-#endif
 }
 
 TEST_F(DetectionTest, ArchiveIsNpzBeforeItIsZarr) {

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import zlib
 
+import h5py
 import netCDF4
 import numcodecs
 import numpy as np
@@ -317,6 +318,21 @@ def ncml_documents():
            '<variable name="v" type="short"><attribute name="b" value="c d" separator=" "/></variable>')
 
 
+def hdf5_files():
+    """Small files of both generations, with every index of chunks, a dense group, and all kinds of elements."""
+    for version in ("earliest", "latest"):
+        buffer = io.BytesIO()
+        with h5py.File(buffer, "w", libver=version) as file:
+            for number, (shape, most) in enumerate((((6,), None), ((6, 4), (None, 4)), ((6, 4), (None, None)))):
+                file.create_dataset(f"d{number}", shape, "<i2", chunks=(2,) * len(shape), maxshape=most, compression="gzip")[...] = 1
+            file["text"] = "hello"
+            file.create_dataset("struct", (2,), [("a", "<i4"), ("s", h5py.string_dtype()), ("r", h5py.ref_dtype)])
+            for number in range(10):
+                file[f"g/n{number}"] = number
+                file.attrs[f"a{number}"] = number
+        yield version, buffer.getvalue()
+
+
 def dmrpp_documents():
     """Documents of DMR++, and the data files that they are about, but for the signature."""
     def variable(kind, inside, dims='<Dim name="/x"/>'):
@@ -510,14 +526,8 @@ def make_all(top):
         put(top, "ncml_fuzz", str(number), document.encode())
     for number, document in enumerate(dmrpp_documents()):
         put(top, "dmrpp_fuzz", str(number), document)
-    for kind in range(11):
-        for number, content in enumerate((bytes(40), b"\x01" + struct.pack("<Q", 3) + b"a.b" + bytes(60),
-                                          b"\x00" + bytes(8) + b"\x01" * 30)):
-            put(top, "hdf5_messages_fuzz", f"{kind}-{number}", bytes([kind]) + content)
-    for kind in (1, 3):
-        put(top, "hdf5_messages_fuzz", f"{kind}-ranges", bytes([kind]) + struct.pack("<6Q", 1, 2, 0, 512, 4096, 4096))
-    for kind in (2, 3):
-        put(top, "hdf5_messages_fuzz", f"{kind}-name", bytes([kind]) + struct.pack("<Q", 2) + b"/a")
+    for name, content in hdf5_files():
+        put(top, "hdf5_fuzz", name, content)
     for name, array in {"plain": VALUES, "struct": np.zeros(3, [("a", "<i4"), ("b", "S3", (2,))])}.items():
         buffer = io.BytesIO()
         np.save(buffer, array)

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import stat
-import subprocess
 import unittest
 
 import h5py
@@ -163,18 +162,6 @@ class CapabilitiesTest(ConfinementCase):
         for task in os.listdir(tasks):
             self.assertEqual(self.capabilities(f"{tasks}/{task}/status"),
                              [self.READING, self.READING | self.UNMOUNTING, 0, self.READING | self.UNMOUNTING, 0])
-
-    def test_the_helper_of_libhdf5_has_none(self):
-        with h5py.File(self.path("a.h5"), "w") as file:
-            file["x"] = np.arange(10)
-        mounted = self.mount(self.source)
-        self.assertIn("x", os.listdir(mounted.join("a.h5")))
-        children = subprocess.run(["pgrep", "-P", str(mounted.process.pid)], capture_output=True, text=True)
-        (helper,) = children.stdout.split()
-        self.assertEqual(self.capabilities(f"/proc/{helper}/status"), [0, 0, 0, self.READING | self.UNMOUNTING, 0])
-        self.assertEqual(self.status(f"/proc/{helper}/status")["NoNewPrivs"], "1")
-        with open(f"/proc/{helper}/limits", encoding="ascii") as file:
-            self.assertRegex(file.read(), r"Max core file size +0 +0")
 
     def test_sigterm_still_unmounts(self):
         with harness.Mount(self.source) as mounted:

@@ -49,7 +49,21 @@ class Lookup3 {
   std::array<uint32_t, 3> state_;
 };
 
-uint32_t Hash(ConstByteSpan data, uint32_t initial) {
+class JenkinsCodec final : public ChecksumCodec {
+ public:
+  explicit JenkinsCodec(uint32_t initial) : ChecksumCodec(Location::kEnd), initial_(initial) {}
+  std::string_view name() const override { return "jenkins_lookup3"; }
+
+ protected:
+  uint32_t Compute(ConstByteSpan data) const override { return JenkinsLookup3(data, initial_); }
+
+ private:
+  const uint32_t initial_;
+};
+
+}  // namespace
+
+uint32_t JenkinsLookup3(ConstByteSpan data, uint32_t initial) {
   Lookup3 hash(data.size(), initial);
   if (data.empty()) return hash.value();
   // The last block is treated differently, even if it is complete.
@@ -63,20 +77,6 @@ uint32_t Hash(ConstByteSpan data, uint32_t initial) {
   hash.Finish();
   return hash.value();
 }
-
-class JenkinsCodec final : public ChecksumCodec {
- public:
-  explicit JenkinsCodec(uint32_t initial) : ChecksumCodec(Location::kEnd), initial_(initial) {}
-  std::string_view name() const override { return "jenkins_lookup3"; }
-
- protected:
-  uint32_t Compute(ConstByteSpan data) const override { return Hash(data, initial_); }
-
- private:
-  const uint32_t initial_;
-};
-
-}  // namespace
 
 static CodecResult MakeJenkinsLookup3(const CodecConfig& config) {
   NDLFS_TRY(const auto initial, SizeMember(config, "initval"), "jenkins_lookup3");

@@ -132,12 +132,12 @@ int RunEccodesHelper() {
   }
   if (nothing > helper::kHelperSocket) ::close(nothing);
   grib::SetLimits();
-  const auto limit = [](helper::MessageKind) -> uint64_t { return grib::kMostQuestionBytes; };
-  helper::Message question;
-  const auto received = helper::ReceiveMessage(helper::kHelperSocket, question, limit);
+  std::vector<std::byte> question;
+  const auto received =
+      helper::ReceiveMessage(helper::kHelperSocket, question, grib::kMostQuestionBytes);
   if (received != helper::Exchange::kDone) return 1;
-  const std::string answer = grib::Answer(grib::Eccodes::Load(), AsText(question.bytes));
-  helper::SendMessage(helper::kHelperSocket, helper::MessageKind::kAnswer, AsBytes(answer));
+  const std::string answer = grib::Answer(grib::Eccodes::Load(), AsText(question));
+  helper::SendMessage(helper::kHelperSocket, AsBytes(answer));
   // What sanitizers do at the end of a process, the sandbox forbids.
   ::_exit(0);
 }

@@ -92,8 +92,7 @@ std::optional<std::vector<MaybeParameter>> ReadAnswer(std::string_view texts, si
 Result<std::string> AskProcess(const std::vector<std::string>& command,
                                const std::string& question) {
   NDLFS_TRY(auto sockets, helper::MakeSocketPair());
-  const int descriptors[] = {sockets.theirs.get()};
-  NDLFS_TRY(const int pid, helper::SpawnHelper(command, descriptors, kVariables));
+  NDLFS_TRY(const int pid, helper::SpawnHelper(command, sockets.theirs.get(), kVariables));
   sockets.theirs = UniqueFd();  // or its end would not be seen
   const auto until = std::chrono::steady_clock::now() + kPatience;
   bool is_late = false;
@@ -102,20 +101,17 @@ Result<std::string> AskProcess(const std::vector<std::string>& command,
     return !is_late && CancellationScope::CheckWithinChunk().has_value();
   };
   constexpr uint64_t kMostAnswer = kMostNames * kNameTexts * 1024 + 1;
-  const auto limit = [](helper::MessageKind) { return kMostAnswer; };
   const int socket = sockets.ours.get();
-  helper::Message answer;
-  auto done =
-      helper::SendMessage(socket, helper::MessageKind::kQuestion, AsBytes(question), go_on);
+  std::vector<std::byte> answer;
+  auto done = helper::SendMessage(socket, AsBytes(question), go_on);
   if (done == helper::Exchange::kDone) {
-    done = helper::ReceiveMessage(socket, answer, limit, go_on);
+    done = helper::ReceiveMessage(socket, answer, kMostAnswer, go_on);
   }
   helper::KillHelper(pid);
   NDLFS_RETURN_IF_ERROR(CancellationScope::CheckWithinChunk());
   if (is_late) return model::Limit("it does not answer in {} seconds", kPatience.count());
-  if (done != helper::Exchange::kDone || answer.bytes.empty())
-    return model::Corrupt("it crashes");
-  return std::string(AsText(answer.bytes));
+  if (done != helper::Exchange::kDone || answer.empty()) return model::Corrupt("it crashes");
+  return std::string(AsText(answer));
 }
 
 using Questions = std::vector<std::string_view>;

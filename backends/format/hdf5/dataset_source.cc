@@ -7,15 +7,19 @@
 #include <cstring>
 
 #include "backends/base/checked.h"
+#include "backends/base/element_stream.h"
+#include "backends/codec/gather.h"
 #include "backends/codec/registry.h"
 #include "backends/format/block_shape.h"
 #include "backends/format/chunk_encoding.h"
 #include "backends/format/hdf5/external_store.h"
 #include "backends/format/hdf5/padded_source.h"
 #include "backends/format/hdf5/partial_chunk.h"
+#include "backends/format/hdf5/virtual_source.h"
 #include "backends/format/read_elements.h"
 #include "backends/format/source_notes.h"
 #include "backends/format/text_codec.h"
+#include "backends/format/text_rule.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
@@ -83,8 +87,8 @@ class AbsentSource final : public DatasetSource {
 // Where the chunks of a dataset lie.
 class ChunkRecords {
  public:
-  ChunkRecords(std::shared_ptr<const File> file, std::string path)
-      : file_(std::move(file)), path_(std::move(path)) {}
+  explicit ChunkRecords(std::shared_ptr<const ChunkIndex> chunks)
+      : chunks_(std::move(chunks)) {}
 
   Result<ChunkRecord> Find(const ArraySource& source, std::span<const uint64_t> index,
                            IndexCache& indexes) const {
@@ -94,7 +98,7 @@ class ChunkRecords {
     }
     const uint64_t first = linear / kRecordsPerBlock * kRecordsPerBlock;
     const auto load = [&]() -> Result<Bytes> {
-      NDLFS_TRY(const auto records, file_->LocateChunks(path_, first, kRecordsPerBlock));
+      NDLFS_TRY(const auto records, chunks_->Locate(first, kRecordsPerBlock));
       return Bytes::Copy(std::as_bytes(std::span(records)));
     };
     NDLFS_TRY(const auto block,
@@ -107,8 +111,7 @@ class ChunkRecords {
   }
 
  private:
-  const std::shared_ptr<const File> file_;
-  const std::string path_;
+  const std::shared_ptr<const ChunkIndex> chunks_;
 };
 
 // The codecs of the elements of a dataset.
@@ -181,11 +184,11 @@ std::optional<ChunkEncoding> DescribeFilters(const DatasetInfo& info) {
 
 class ChunkedSource final : public DatasetSource, public EncodedChunks {
  public:
-  ChunkedSource(ArraySpec spec, const OpenedFile& opened, std::string path,
-                const DatasetInfo& info, DatasetCodecs codecs)
+  ChunkedSource(ArraySpec spec, const OpenedFile& opened, const DatasetInfo& info,
+                DatasetCodecs codecs)
       : DatasetSource(std::move(spec)),
         store_(opened.store),
-        records_(opened.file, std::move(path)),
+        records_(info.chunks),
         has_plain_edges_(info.has_plain_edges),
         may_end_early_(MayEndEarly(spec_, codecs)),
         stored_bytes_(info.stored.size()),
@@ -287,44 +290,66 @@ bool HasElementRegions(const model::Datatype& type) {
   }
 }
 
-// Data that only the library can read.
-class LibrarySource final : public DatasetSource, public SourceNotes {
+// Elements in the header of the dataset.
+class CompactSource final : public DatasetSource {
  public:
-  LibrarySource(ArraySpec spec, std::shared_ptr<const File> file, std::string path,
-                Layout layout, uint64_t chunk_bytes)
+  CompactSource(ArraySpec spec, std::shared_ptr<const Bytes> elements, size_t item)
+      : DatasetSource(std::move(spec)), elements_(std::move(elements)), item_(item) {}
+
+  Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
+    const uint64_t first =
+        FirstElement(spec_.shape, spec_.grid.max_chunk_shape(), index) * item_;
+    const uint64_t bytes = *CheckedProduct(spec_.grid.ChunkShape(index), item_);
+    ChunkLocation location;
+    location.inline_bytes = elements_;
+    if (first != 0 || bytes != elements_->size()) {
+      location.inline_bytes =
+          std::make_shared<const Bytes>(Bytes::Copy(elements_->span().subspan(first, bytes)));
+    }
+    return location;
+  }
+
+ private:
+  const std::shared_ptr<const Bytes> elements_;
+  const size_t item_;
+};
+
+// Elements that are made of those of another form, which `stored` has as opaque ones.
+class ConvertedSource final : public DatasetSource, public SourceNotes {
+ public:
+  ConvertedSource(ArraySpec spec, std::shared_ptr<const ArraySource> stored,
+                  std::shared_ptr<const File> file, const DatasetInfo& info)
       : DatasetSource(std::move(spec)),
+        stored_(std::move(stored)),
         file_(std::move(file)),
-        path_(std::move(path)),
-        records_(file_, path_),
-        fills_(layout == Layout::kChunked && !spec_.dtype.is_fixed_size() &&
-               !HasElementRegions(spec_.dtype) && !spec_.fill.empty()),
-        chunk_bytes_(chunk_bytes) {}
+        info_(std::make_shared<const DatasetInfo>(info)),
+        as_elements_(HasElementRegions(spec_.dtype)) {}
 
   Result<ChunkLocation> Locate(std::span<const uint64_t> index,
                                IndexCache& indexes) const override {
-    if (fills_) {
-      NDLFS_TRY(const ChunkRecord record, records_.Find(*this, index, indexes));
-      if (record.bytes == 0) return ChunkLocation::Absent();
-    }
-    Block block;
-    for (size_t d = 0; d < index.size(); ++d) {
-      block.start.push_back(spec_.grid.Begin(d, index[d]));
-    }
-    block.count = spec_.grid.ChunkShape(index);
-    block.regions_as_elements = spec_.dtype.kind() == model::Datatype::Kind::kRegionRef &&
-                                spec_.dtype.selection() == model::Datatype::Selection::kElement;
-    block.chunk_bytes = chunk_bytes_;
-    ChunkLocation location;
-    location.generate = [file = file_, path = path_, block = std::move(block),
-                         has_dangling = has_dangling_](uint64_t limit) -> Result<Bytes> {
+    NDLFS_TRY(ChunkLocation location, stored_->Locate(index, indexes));
+    if (location.absent() && !as_elements_) return location;
+    ChunkLocation converted;
+    converted.store = location.store;
+    converted.key = location.key;
+    converted.generate = [stored = stored_, file = file_, info = info_,
+                          as_elements = as_elements_, location = std::move(location),
+                          whole = stored_->spec().grid.ChunkShape(index),
+                          shape = spec_.grid.ChunkShape(index),
+                          has_dangling = has_dangling_](uint64_t limit) -> Result<Bytes> {
       // A file of some MiB can claim any number of long elements: all of them may be the same
-      // one. The library needs their memory several times.
+      // one.
       constexpr uint64_t kMostVariableBytes = uint64_t{256} << 20;
-      NDLFS_TRY(auto elements, file->Read(path, block, std::min(limit, kMostVariableBytes)));
+      NDLFS_TRY(Bytes bytes, ReadChunk(stored->spec().codecs, location, whole, limit));
+      const size_t item = stored->spec().dtype.size();
+      if (bytes.empty()) bytes = Filled(stored->spec(), *CheckedProduct(whole, item));
+      if (shape != whole) bytes = Crop(bytes, whole, shape, item);
+      NDLFS_TRY(auto elements, file->Convert(*info, bytes.span(), *CheckedProduct(shape),
+                                             as_elements, std::min(limit, kMostVariableBytes)));
       if (elements.has_dangling) *has_dangling = true;
       return std::move(elements.bytes);
     };
-    return location;
+    return converted;
   }
 
   std::vector<std::string> notes() const override {
@@ -333,13 +358,29 @@ class LibrarySource final : public DatasetSource, public SourceNotes {
   }
 
  private:
+  static Bytes Filled(const ArraySpec& stored, uint64_t size) {
+    Bytes bytes(size);
+    for (uint64_t i = 0; i < size; ++i) {
+      bytes.data()[i] =
+          stored.fill.empty() ? std::byte{0} : stored.fill[i % stored.fill.size()];
+    }
+    return bytes;
+  }
+
+  // The first `shape` elements along each dimension.
+  static Bytes Crop(const Bytes& whole, const std::vector<uint64_t>& whole_shape,
+                    const std::vector<uint64_t>& shape, size_t item) {
+    std::vector<uint64_t> strides(shape.size(), 1);
+    for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * whole_shape[d];
+    Bytes cropped(*CheckedProduct(shape, item));
+    GatherStrided(whole.data(), strides, shape, item, cropped.data());
+    return cropped;
+  }
+
+  const std::shared_ptr<const ArraySource> stored_;
   const std::shared_ptr<const File> file_;
-  const std::string path_;
-  const ChunkRecords records_;
-  // Whether absent chunks are filled here. For a fill value of variable size the library wants
-  // to write to the file if the dataset has other chunks.
-  const bool fills_;
-  const uint64_t chunk_bytes_;
+  const std::shared_ptr<const DatasetInfo> info_;
+  const bool as_elements_;  // whether region references are told element by element
   // Whether dangling references have been read.
   const std::shared_ptr<std::atomic<bool>> has_dangling_ =
       std::make_shared<std::atomic<bool>>(false);
@@ -398,7 +439,8 @@ Result<DatasetCodecs> MakeCodecs(const DatasetInfo& info, const std::vector<uint
                                  uint32_t left_out) {
   const ChunkForm form{info.stored, chunk};
   DatasetCodecs codecs;
-  for (const FilterInfo& filter : info.filters) {
+  const bool is_chunked = info.layout == Layout::kChunked;
+  for (const FilterInfo& filter : is_chunked ? info.filters : std::vector<FilterInfo>()) {
     const bool may_be_left_out = left_out >> codecs.filters.size() & 1;
     NDLFS_TRY(auto codec, MakeFilter(filter, form, may_be_left_out), NameOfFilter(filter));
     codecs.filters.push_back(std::move(codec));
@@ -423,14 +465,13 @@ Result<void> CheckSizes(const DatasetInfo& info, const std::vector<uint64_t>& ch
 
 class SourceMaker {
  public:
-  SourceMaker(const OpenedFile& opened, const std::string& path, const DatasetInfo& info,
-              uint64_t max_chunk_bytes)
-      : opened_(opened), path_(path), info_(info), max_chunk_bytes_(max_chunk_bytes) {}
+  SourceMaker(const OpenedFile& opened, const DatasetInfo& info, uint64_t max_chunk_bytes)
+      : opened_(opened), info_(info), max_chunk_bytes_(max_chunk_bytes) {}
 
   Result<std::shared_ptr<const ArraySource>> Make() {
-    const bool by_library =
-        !info_.is_plain || info_.layout == Layout::kCompact || info_.layout == Layout::kVirtual;
-    if (by_library) return MakeLibrarySource();
+    if (info_.layout == Layout::kVirtual) return MakeVirtual();
+    if (!info_.is_plain) return MakeConvertedSource();
+    if (info_.layout == Layout::kCompact) return MakeCompactSource();
     if (info_.layout == Layout::kChunked) return MakeChunkedSource();
     return MakeContiguousSource();
   }
@@ -447,25 +488,42 @@ class SourceMaker {
     return spec;
   }
 
-  Result<std::shared_ptr<const ArraySource>> MakeLibrarySource() {
-    if (!info_.external.empty()) {
-      return model::Unsupported("elements in external files that need to be converted");
-    }
+  Result<std::shared_ptr<const ArraySource>> MakeVirtual() {
     const uint64_t item = info_.type.is_fixed_size() ? info_.type.size() : kVariableBytes;
-    const auto chunk = info_.layout == Layout::kChunked
-                           ? info_.chunk
-                           : ContiguousBlockShape(info_.shape, item, kBlockBytes);
-    NDLFS_TRY(auto spec, MakeSpec(chunk, ChunkGrid::Edge::kCropped));
-    NDLFS_TRY(const uint32_t left_out, FindFiltersLeftOut());
-    size_t filter_index = 0;
-    for (const FilterInfo& filter : info_.filters) {
-      // The library could not say as well what it lacks.
-      const ChunkForm form{info_.stored, spec.grid.max_chunk_shape()};
-      const bool may_be_left_out = left_out >> filter_index++ & 1;
-      NDLFS_RETURN_IF_ERROR(MakeFilter(filter, form, may_be_left_out), NameOfFilter(filter));
+    NDLFS_TRY(auto spec, MakeSpec(ContiguousBlockShape(info_.shape, item, kBlockBytes),
+                                  ChunkGrid::Edge::kCropped));
+    return MakeVirtualSource(std::move(spec), opened_, info_);
+  }
+
+  // Only the elements within the array are converted: what is stored beyond its end may be
+  // anything.
+  Result<std::shared_ptr<const ArraySource>> MakeConvertedSource() {
+    DatasetInfo stored = info_;
+    stored.type = stored.stored = model::Datatype::Opaque(info_.form.size);
+    stored.is_plain = true;
+    stored.text.clear();
+    stored.fill = info_.stored_fill;
+    NDLFS_TRY(auto source, SourceMaker(opened_, stored, max_chunk_bytes_).Make());
+    NDLFS_TRY(auto spec,
+              MakeSpec(source->spec().grid.max_chunk_shape(), ChunkGrid::Edge::kCropped));
+    if (spec.fill.empty() && !spec.dtype.is_fixed_size()) spec.fill = ZeroElement(spec.dtype);
+    return std::make_shared<ConvertedSource>(std::move(spec), std::move(source), opened_.file,
+                                             info_);
+  }
+
+  Result<std::shared_ptr<const ArraySource>> MakeCompactSource() {
+    const auto blocks = ContiguousBlockShape(info_.shape, info_.type.size(), kBlockBytes);
+    NDLFS_TRY(auto spec, MakeSpec(blocks, ChunkGrid::Edge::kCropped));
+    const std::vector<uint64_t>& shape = spec.grid.max_chunk_shape();
+    NDLFS_TRY(const auto codecs, MakeCodecs(info_, shape, 0));
+    NDLFS_TRY(spec.codecs, codecs.MakeChain({info_.type, shape}));
+    const uint64_t bytes =
+        CheckedProduct(info_.shape, info_.stored.size()).value_or(UINT64_MAX);
+    if (bytes > info_.compact->size()) {
+      return model::Corrupt("{} bytes in a compact dataset of {}", info_.compact->size(),
+                            bytes);
     }
-    return std::make_shared<LibrarySource>(std::move(spec), opened_.file, path_, info_.layout,
-                                           LibraryChunkBytes(chunk, item));
+    return std::make_shared<CompactSource>(std::move(spec), info_.compact, info_.stored.size());
   }
 
   // A bit for each filter that is not known here and that some chunk was written
@@ -477,7 +535,7 @@ class SourceMaker {
     bool is_empty = true;
     for (uint64_t first = 0; unknown & ~left_out && first < kAskedChunks;
          first += kRecordsPerBlock) {
-      NDLFS_TRY(const auto records, opened_.file->LocateChunks(path_, first, kRecordsPerBlock));
+      NDLFS_TRY(const auto records, info_.chunks->Locate(first, kRecordsPerBlock));
       for (const ChunkRecord& record : records) {
         if (record.bytes == 0) continue;
         is_empty = false;
@@ -499,21 +557,12 @@ class SourceMaker {
     return unknown;
   }
 
-  // See Block.
-  uint64_t LibraryChunkBytes(const std::vector<uint64_t>& chunk, uint64_t item) const {
-    const auto bytes = CheckedProduct(chunk, std::max<uint64_t>(item, info_.stored.size()));
-    const uint64_t own = std::min(bytes.value_or(max_chunk_bytes_), max_chunk_bytes_);
-    // The chunks of the sources of a virtual dataset, nobody has asked for.
-    return info_.layout == Layout::kVirtual ? std::max(own, max_chunk_bytes_ / 4) : own;
-  }
-
   Result<std::shared_ptr<const ArraySource>> MakeChunkedSource() {
     NDLFS_TRY(auto spec, MakeSpec(info_.chunk, ChunkGrid::Edge::kFull));
     NDLFS_TRY(const uint32_t left_out, FindFiltersLeftOut());
     NDLFS_TRY(auto codecs, MakeCodecs(info_, info_.chunk, left_out));
     NDLFS_TRY(spec.codecs, codecs.MakeChain({info_.type, info_.chunk}));
-    return std::make_shared<ChunkedSource>(std::move(spec), opened_, path_, info_,
-                                           std::move(codecs));
+    return std::make_shared<ChunkedSource>(std::move(spec), opened_, info_, std::move(codecs));
   }
 
   Result<std::shared_ptr<const ArraySource>> MakeContiguousSource() {
@@ -536,10 +585,46 @@ class SourceMaker {
   }
 
   const OpenedFile& opened_;
-  const std::string& path_;
   const DatasetInfo& info_;
   const uint64_t max_chunk_bytes_;
 };
+
+// Region references of small datasets are looked at, to tell blocks from
+// elements; these are what NDL documents show the values of.
+constexpr uint64_t kMaxInspectedRegions = 1000;
+// Text is looked at, too: as many elements, with these limits in bytes.
+constexpr uint64_t kMaxInspectedText = uint64_t{64} << 10;
+constexpr uint64_t kMaxInspectedChunk = uint64_t{1} << 20;
+constexpr uint64_t kMaxInspectedMemory = uint64_t{16} << 20;
+
+// Calls `look` with the elements of the first chunks, as many as have `most` elements; the
+// edges of chunks count.
+template <typename Look>
+Result<void> LookAtFirst(const ArraySource& source, uint64_t most, const Look& look) {
+  class NoIndexes final : public IndexCache {
+    Result<std::shared_ptr<const void>> GetOrLoadWeighed(
+        uint64_t, uint64_t, const std::function<Result<Weighed>()>& load) override {
+      NDLFS_TRY(Weighed loaded, load());
+      return std::move(loaded.object);
+    }
+  };
+  const ArraySpec& spec = source.spec();
+  NoIndexes indexes;
+  std::vector<uint64_t> index(spec.shape.size());
+  for (uint64_t seen = 0; seen < most;) {
+    const std::vector<uint64_t> shape = spec.grid.ChunkShape(index);
+    NDLFS_TRY(const ChunkLocation location, source.Locate(index, indexes));
+    NDLFS_TRY(const Bytes chunk, ReadChunk(spec.codecs, location, shape, kMaxInspectedMemory));
+    const uint64_t count = CheckedProduct(shape).value_or(UINT64_MAX);
+    if (!chunk.empty()) look(chunk.span(), count);
+    seen = CheckedAdd(seen, count).value_or(UINT64_MAX);
+    size_t d = index.size();
+    while (d > 0 && index[d - 1] + 1 == spec.grid.counts()[d - 1]) index[--d] = 0;
+    if (d == 0) return {};
+    ++index[d - 1];
+  }
+  return {};
+}
 
 bool IsInside(const TextRun& run, size_t element_bytes) {
   const auto bytes = CheckedMultiply(run.width, run.count);
@@ -592,11 +677,10 @@ std::optional<std::vector<std::byte>> ShownFill(const DatasetInfo& info) {
 }
 
 model::Result<std::shared_ptr<const ArraySource>> MakeDatasetSource(const OpenedFile& opened,
-                                                                    const std::string& path,
                                                                     const DatasetInfo& info,
                                                                     uint64_t max_chunk_bytes) {
   if (!info.is_null) {
-    NDLFS_TRY(auto source, SourceMaker(opened, path, info, max_chunk_bytes).Make());
+    NDLFS_TRY(auto source, SourceMaker(opened, info, max_chunk_bytes).Make());
     if (info.netcdf_shape.empty()) return source;
     return MakePaddedSource(std::move(source), info.netcdf_shape, *ShownFill(info));
   }
@@ -606,6 +690,50 @@ model::Result<std::shared_ptr<const ArraySource>> MakeDatasetSource(const Opened
   spec.shape = {0};
   NDLFS_TRY(spec.grid, ChunkGrid::Regular({0}, {1}, ChunkGrid::Edge::kFull));
   return std::make_shared<AbsentSource>(std::move(spec));
+}
+
+model::Result<void> InspectElements(const OpenedFile& opened, DatasetInfo& info) {
+  TextRule rule(info.type);
+  const auto count = CheckedProduct(info.shape);
+  const bool has_regions = HasRegions(info.type) && count && *count <= kMaxInspectedRegions;
+  if ((!has_regions && !rule.applies()) || info.is_null || !count || *count == 0 ||
+      !info.external.empty() || info.layout == Layout::kVirtual) {
+    return {};
+  }
+  if (has_regions) {
+    DatasetInfo stored = info;
+    stored.type = stored.stored = model::Datatype::Opaque(info.form.size);
+    stored.is_plain = true;
+    stored.fill = info.stored_fill;
+    NDLFS_TRY(const auto source, MakeDatasetSource(opened, stored, kMaxInspectedMemory));
+    NDLFS_TRY(const Bytes elements, ReadElements(*source, kMaxInspectedMemory));
+    NDLFS_TRY(const auto converted,
+              opened.file->Convert(info, elements.span(), *count, false, kMaxViewSize));
+    if (converted.has_parts) info.type = WithElementRegions(info.type);
+    return {};
+  }
+  const uint64_t item = info.type.is_fixed_size() ? info.type.size() : kVariableBytes;
+  DatasetInfo first = info;
+  if (info.layout != Layout::kChunked) {
+    // The beginning alone, which lies in front.
+    first.shape = ContiguousBlockShape(
+        info.shape, item, std::min(kMaxInspectedText, kMaxInspectedRegions * item));
+    first.max_shape = first.shape;
+  }
+  const auto source = MakeDatasetSource(opened, first, kMaxInspectedChunk);
+  if (!source) return {};
+  const uint64_t most = std::min(kMaxInspectedText / item + 1, kMaxInspectedRegions);
+  // What cannot be read has no influence.
+  (void)LookAtFirst(**source, most, [&](ConstByteSpan chunk, uint64_t elements) {
+    if (!info.type.is_fixed_size()) {
+      const uint64_t table = (elements + 1) * sizeof(uint64_t);
+      chunk = chunk.subspan(std::min<uint64_t>(table, chunk.size()));
+    }
+    rule.Look(chunk);
+  });
+  info.type = rule.Apply(info.type);
+  if (info.is_plain) info.stored = rule.Apply(info.stored);
+  return {};
 }
 
 }  // namespace ndlfs::backends::hdf5

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "backends/format/array_source.h"
-#include "backends/format/hdf5/library/library.h"
+#include "backends/format/hdf5/file.h"
 #include "backends/store/source.h"
 
 namespace ndlfs::backends::hdf5 {
 
-// An opened file, and the means to read it without the library.
+// An opened file, and the means to read its chunks.
 struct OpenedFile {
   std::shared_ptr<const File> file;
   std::shared_ptr<const Store> store;  // the file is the value ""
@@ -21,8 +21,7 @@ struct OpenedFile {
   std::string path;  // in `source`
 };
 
-// Checks that the description of a dataset does not contradict itself. It comes from a process
-// that reads untrusted files.
+// Checks that the description of a dataset does not contradict itself.
 model::Result<void> CheckDatasetInfo(const DatasetInfo& info);
 
 // The shape that is shown: that of the dataset, or the one that netCDF-4 gives it.
@@ -32,10 +31,14 @@ const std::vector<uint64_t>& ShownShape(const DatasetInfo& info);
 // is shown larger than it is, the fill value beyond its end.
 std::optional<std::vector<std::byte>> ShownFill(const DatasetInfo& info);
 
-// The data of the dataset at `path`, which CheckDatasetInfo() has accepted.
+// The data of a dataset, which CheckDatasetInfo() has accepted.
 model::Result<std::shared_ptr<const ArraySource>> MakeDatasetSource(const OpenedFile& opened,
-                                                                    const std::string& path,
                                                                     const DatasetInfo& info,
                                                                     uint64_t max_chunk_bytes);
+
+// Looks at the first elements, where they tell how all of them are shown: the charset of text
+// (see TextRule), and whether region references are blocks. Text that cannot be read has no
+// influence.
+model::Result<void> InspectElements(const OpenedFile& opened, DatasetInfo& info);
 
 }  // namespace ndlfs::backends::hdf5

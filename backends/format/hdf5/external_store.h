@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/format/hdf5/library/library.h"
+#include "backends/format/hdf5/info.h"
 #include "backends/store/source.h"
 #include "backends/store/store.h"
 

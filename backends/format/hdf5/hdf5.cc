@@ -4,21 +4,22 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <list>
 #include <map>
 #include <set>
 
 #include "backends/format/cfa/cfa.h"
 #include "backends/format/hdf5/dataset_source.h"
 #include "backends/format/hdf5/external_store.h"
-#include "backends/format/hdf5/helper.h"
-#include "backends/format/hdf5/library/library.h"
+#include "backends/format/hdf5/file.h"
 #include "backends/format/hdf5/node_builder.h"
+#include "backends/format/hdf5/virtual_source.h"
 #include "backends/format/node_cache.h"
 #include "backends/store/file_name.h"
 #include "backends/store/read_set.h"
+#include "model/bounded_map.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
+#include "model/string_hash.h"
 
 namespace ndlfs::backends {
 namespace hdf5 {
@@ -26,10 +27,9 @@ namespace {
 
 using model::Result;
 
-// Listings that are kept: readdir asks GetLink() of every child, and a view that is made of all
-// of them asks for their names again.
-constexpr size_t kKeptListings = 4;
-constexpr size_t kMaxKeptChildren = 20'000;
+// Bytes of listings that are kept: readdir asks GetLink() of every child, and a view that is
+// made of all of them asks for their names again.
+constexpr size_t kKeptListingBytes = size_t{32} << 20;
 // More links than this one after the other are a loop.
 constexpr int kMaxHops = 32;
 // Sources of a virtual dataset that Version() looks at.
@@ -75,18 +75,6 @@ class Hdf5Hierarchy final : public Hierarchy {
         [&](const OpenedFile& opened) { return LoadFrom(opened, path); });
   }
 
-  // A question about some datasets takes little longer than one about one of them.
-  size_t loads_together() const override { return 16; }
-
-  std::vector<std::shared_ptr<const Node>> LoadTogether(
-      std::span<const std::string> paths) const override {
-    using Nodes = std::vector<std::shared_ptr<const Node>>;
-    if (paths.empty()) return {};
-    auto nodes = WithFile<Nodes>(
-        [&](const OpenedFile& opened) { return LoadTogetherFrom(opened, paths); });
-    return nodes ? *std::move(nodes) : Nodes();
-  }
-
   Result<std::vector<std::string>> List(std::string_view path) const override {
     return WithFile<std::vector<std::string>>([&](const OpenedFile& opened) {
       return ListFrom(opened, std::string(WithoutSlash(path)));
@@ -125,12 +113,12 @@ class Hdf5Hierarchy final : public Hierarchy {
     }
     // The store keeps to the version that it is opened in.
     const auto store = OpenOwn();
-    NDLFS_TRY(auto file, OpenFile(source_, store, path_, options_.answer_within), path_);
-    if (file.info.generation != stamp->generation) return model::HasChanged(path_);
-    const OpenedFile opened{std::move(file.file), store, file.info, source_, path_};
+    NDLFS_TRY(auto file, File::Open(store, path_), path_);
+    if (file->info().generation != stamp->generation) return model::HasChanged(path_);
+    const OpenedFile opened{file, store, file->info(), source_, path_};
     const model::MutexLock lock(mutex_);
     opened_ = opened;
-    listings_.clear();
+    listings_.emplace(kKeptListingBytes);
     return opened;
   }
 
@@ -139,9 +127,18 @@ class Hdf5Hierarchy final : public Hierarchy {
   using Children = std::map<std::string, Child, std::less<>>;
   // The content of a group: the names that are shown, and all objects by their own names.
   struct Listing {
-    std::string group;
     std::vector<std::string> names;
     Children children;
+
+    size_t held_bytes() const {
+      constexpr size_t kOfMap = 64;
+      size_t bytes = sizeof(*this) + kOfMap;
+      for (const auto& [name, child] : children) {
+        bytes += sizeof(child) + 2 * sizeof(name) + kOfMap + 3 * name.size() +
+                 child.location.target.size() + child.location.target_file.size();
+      }
+      return bytes;
+    }
   };
 
   // A file may change between a look at it and the next: then look again.
@@ -174,41 +171,6 @@ class Hdf5Hierarchy final : public Hierarchy {
     return nodes_.Insert(shown, version, std::move(node));
   }
 
-  // Loads the ordinary datasets among `paths` that are in the same group as the first path.
-  Result<std::vector<std::shared_ptr<const Node>>> LoadTogetherFrom(
-      const OpenedFile& opened, std::span<const std::string> paths) const {
-    std::vector<std::shared_ptr<const Node>> nodes;
-    std::vector<std::string> wanted;
-    std::vector<std::string> names;
-    std::vector<uint64_t> versions;
-    const std::string group(model::ParentPath(paths[0]));
-    for (const std::string& path : paths) {
-      if (path == "/" || model::ParentPath(path) != group) continue;
-      NDLFS_TRY(const uint64_t version, Version(path));
-      if (auto node = nodes_.Find(path, version)) {
-        nodes.push_back(std::move(node));
-        continue;
-      }
-      wanted.push_back(path);
-      names.emplace_back(model::BaseName(path));
-      versions.push_back(version);
-    }
-    if (wanted.empty()) return nodes;
-    NDLFS_TRY(const ObjectInfos infos, opened.file->DescribeDatasets(group, names));
-    for (size_t i = 0; i < std::min(infos.size(), wanted.size()); ++i) {
-      if (!infos[i] || !IsOrdinary(*infos[i])) continue;
-      auto node = BuildNode(opened, wanted[i], *infos[i], options_.max_chunk_size);
-      nodes.push_back(nodes_.Insert(wanted[i], versions[i], std::move(node)));
-    }
-    return nodes;
-  }
-
-  // Whether LoadFrom() would do nothing but to build the node.
-  static bool IsOrdinary(const ObjectInfo& info) {
-    return info.dataset && info.dataset->sources.empty() && !info.dataset->is_dimension_only &&
-           CheckDatasetInfo(*info.dataset);
-  }
-
   bool HasOtherFiles(const DatasetInfo& dataset) const {
     return std::any_of(dataset.sources.begin(), dataset.sources.end(),
                        [this](const std::string& name) { return !IsThisFile(name); });
@@ -218,8 +180,8 @@ class Hdf5Hierarchy final : public Hierarchy {
     return name == "." || source_->Resolve(path_, name) == path_;
   }
 
-  // The library opens the sources of the dataset, and the sources of those. Nobody can tell
-  // which users may read all of them.
+  // The sources of the dataset have sources of their own. Nobody can tell which users may read
+  // all of them.
   static std::shared_ptr<const Node> WithoutData(Node node) {
     node.source = nullptr;
     node.error =
@@ -249,7 +211,10 @@ class Hdf5Hierarchy final : public Hierarchy {
       case ObjectKind::kGroup:
       case ObjectKind::kDataset: {
         NDLFS_TRY(auto info, opened.file->Describe(path));
-        if (info.dataset) NDLFS_RETURN_IF_ERROR(CheckDatasetInfo(*info.dataset));
+        if (!info.dataset) return info;
+        NDLFS_RETURN_IF_ERROR(CheckDatasetInfo(*info.dataset));
+        NDLFS_RETURN_IF_ERROR(SetVirtualShape(opened, *info.dataset));
+        NDLFS_RETURN_IF_ERROR(InspectElements(opened, *info.dataset));
         return info;
       }
       case ObjectKind::kSoftLink:
@@ -266,13 +231,20 @@ class Hdf5Hierarchy final : public Hierarchy {
     return model::Unsupported("a link of a kind that only its writer knows");
   }
 
+  // Whether an error is one of what the file says.
+  static bool IsOfContent(model::ErrorCode code) {
+    return code == model::ErrorCode::kCorrupt || code == model::ErrorCode::kUnsupported ||
+           code == model::ErrorCode::kLimit;
+  }
+
   Result<std::vector<std::string>> ListFrom(const OpenedFile& opened,
                                             const std::string& path) const {
     if (auto kept = FindKeptNames(opened, path)) return *std::move(kept);
     auto list = opened.file->List(path);
-    // The group itself is told to have the error.
-    if (!list && list.error().code() == model::ErrorCode::kCorrupt) {
-      return std::vector<std::string>();
+    if (!list && IsOfContent(list.error().code())) {
+      // The group itself is told to have the error, if that is known.
+      const auto group = opened.file->Describe(path);
+      if (group && group->error) return std::vector<std::string>();
     }
     if (!list) return model::Propagate(std::move(list).error());
     Children children;
@@ -287,7 +259,7 @@ class Hdf5Hierarchy final : public Hierarchy {
       shown_names.insert(is_free ? shown : name);
     }
     std::vector<std::string> names(shown_names.begin(), shown_names.end());
-    Keep(opened, {path, names, std::move(children)});
+    Keep(opened, path, {names, std::move(children)});
     return names;
   }
 
@@ -360,10 +332,9 @@ class Hdf5Hierarchy final : public Hierarchy {
   bool EnterFile(const Location& link, Place& place) const {
     const auto beneath = source_->Resolve(place.file_path, link.target_file);
     if (!beneath) return false;
-    auto opened = OpenFile(source_, source_->OpenFile(*beneath, Follow::kYes), *beneath,
-                           options_.answer_within);
+    auto opened = File::Open(source_->OpenFile(*beneath, Follow::kYes), *beneath);
     if (!opened) return false;
-    place = {std::move(opened->file), *beneath, ResolveInGroup("/", link.target)};
+    place = {*std::move(opened), *beneath, ResolveInGroup("/", link.target)};
     return true;
   }
 
@@ -382,7 +353,7 @@ class Hdf5Hierarchy final : public Hierarchy {
     return text;
   }
 
-  // The location of a path according to the last listings; the library then need not be asked.
+  // The location of a path according to the last listings.
   std::optional<Location> FindKept(const OpenedFile& opened, const std::string& path) const {
     const model::MutexLock lock(mutex_);
     const Listing* listing = FindListing(opened, model::ParentPath(path));
@@ -402,21 +373,14 @@ class Hdf5Hierarchy final : public Hierarchy {
 
   const Listing* FindListing(const OpenedFile& opened, std::string_view group) const
       REQUIRES(mutex_) {
-    if (!IsCurrent(opened)) return nullptr;
-    const auto found =
-        std::find_if(listings_.begin(), listings_.end(),
-                     [&](const Listing& listing) { return listing.group == group; });
-    if (found == listings_.end()) return nullptr;
-    listings_.splice(listings_.begin(), listings_, found);
-    return &listings_.front();
+    return IsCurrent(opened) ? listings_->Find(group) : nullptr;
   }
 
-  void Keep(const OpenedFile& opened, Listing listing) const {
+  void Keep(const OpenedFile& opened, const std::string& group, Listing listing) const {
+    const size_t bytes = listing.held_bytes();
     const model::MutexLock lock(mutex_);
-    if (!IsCurrent(opened) || listing.children.size() > kMaxKeptChildren) return;
-    listings_.remove_if([&](const Listing& other) { return other.group == listing.group; });
-    listings_.push_front(std::move(listing));
-    if (listings_.size() > kKeptListings) listings_.pop_back();
+    if (!IsCurrent(opened) || bytes > kKeptListingBytes) return;
+    listings_->Put(group, std::move(listing), bytes);
   }
 
   // Whether the file has not been opened again since, in another version: listings are of the
@@ -455,7 +419,9 @@ class Hdf5Hierarchy final : public Hierarchy {
 
   mutable model::Mutex mutex_;
   mutable std::optional<OpenedFile> opened_ GUARDED_BY(mutex_);
-  mutable std::list<Listing> listings_ GUARDED_BY(mutex_);  // used last comes first
+  // By group; of the version that is opened.
+  mutable std::optional<model::BoundedMap<std::string, Listing, model::StringHash>> listings_
+      GUARDED_BY(mutex_);
   // For each virtual dataset that was loaded: this file, and the other files with its data.
   mutable std::map<std::string, std::shared_ptr<const ReadSet>, std::less<>> reads_
       GUARDED_BY(mutex_);

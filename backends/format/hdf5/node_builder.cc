@@ -104,7 +104,6 @@ std::vector<model::Attribute> MakeAttributes(const std::string& path, const Obje
   model::AttributeRoom room;
   for (const AttributeInfo& attribute : info.attributes) {
     if (IsHidden(attribute, path, info)) continue;
-    // The process of libhdf5 has counted; but a file may have taken it over.
     const uint64_t values = CheckedProduct(attribute.shape).value_or(UINT64_MAX);
     const uint64_t bytes = attribute.data.size();
     const bool is_text = attribute.type.kind() == Datatype::Kind::kString;
@@ -272,7 +271,7 @@ void BuildArray(const OpenedFile& opened, const std::string& path, const ObjectI
   array.attributes = MakeAttributes(path, info, node.error);
   DescribeDimensions(path, info, array);
   DescribeStorage(*info.dataset, array);
-  auto source = MakeDatasetSource(opened, path, *info.dataset, max_chunk_bytes);
+  auto source = MakeDatasetSource(opened, *info.dataset, max_chunk_bytes);
   if (source) {
     node.source = *std::move(source);
   } else {

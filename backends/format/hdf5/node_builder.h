@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Makes nodes of NDL from libhdf5's descriptions of objects.
+// Makes nodes of NDL from descriptions of objects.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "backends/format/hdf5/dataset_source.h"
-#include "backends/format/hdf5/library/library.h"
+#include "backends/format/hdf5/file.h"
 #include "backends/format/hierarchy.h"
 
 namespace ndlfs::backends::hdf5 {

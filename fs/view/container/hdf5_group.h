@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/format/hdf5/library/new_file.h"
+#include "backends/format/hdf5/new_file.h"
 #include "fs/view/base/view_input.h"
 #include "fs/view/elements/element_source.h"
 #include "model/error.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/format/hdf5/library/new_file.h"
+#include "backends/format/hdf5/new_file.h"
 #include "backends/format/hierarchy.h"
 #include "model/datatype.h"
 #include "model/entities.h"

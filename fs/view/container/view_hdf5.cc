@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "backends/format/hdf5/helper.h"
 #include "fs/view/container/hdf5_group.h"
 #include "fs/view/container/views.h"
 #include "fs/view/elements/segmented_view.h"
@@ -41,9 +40,8 @@ Result<Parts> PartsOf(const hdf5::Content& content, WrittenFile& written) {
 }
 
 Result<ViewNode> MakeHdf5File(const GroupInput& group) {
-  backends::hdf5::PrepareToWrite();
   NDLFS_TRY(const hdf5::Content content, hdf5::MakeContent(group));
-  NDLFS_TRY(WrittenFile written, backends::hdf5::WriteByHelper(content.file), "HDF5");
+  NDLFS_TRY(WrittenFile written, backends::hdf5::WriteNewFile(*content.file), "HDF5");
   NDLFS_TRY(Parts parts, PartsOf(content, written));
   std::vector<Segment> segments;
   uint64_t end = 0;

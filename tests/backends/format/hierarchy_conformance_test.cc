@@ -22,9 +22,7 @@
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
 #include "tests/support/result.h"
-#ifdef NDLFS_WITH_HDF5
 #include "tests/support/hdf5_files.h"
-#endif
 
 namespace ndlfs::backends {
 namespace {
@@ -59,7 +57,6 @@ class Example {
   const std::shared_ptr<test::MemorySource> source_ = test::MemorySource::Make();
 };
 
-#ifdef NDLFS_WITH_HDF5
 // Made once, as that takes its time.
 void PutHdf5(test::MemorySource& source) {
   static const std::string file = [] {
@@ -74,7 +71,6 @@ void PutHdf5(test::MemorySource& source) {
   }();
   source.Put("a.h5", file);
 }
-#endif
 
 // By libhdf4 itself, in little-endian order.
 void PutHdf4(test::MemorySource& source) {
@@ -104,9 +100,7 @@ std::vector<FormatExample> AllExamples() {
   FormatExample hdf4{"HDF4", "a.hdf", &PutHdf4, "a.hdf"};
   hdf4.has_subgroup = false;
   examples.push_back(hdf4);
-#ifdef NDLFS_WITH_HDF5
   examples.push_back({"HDF5", "a.h5", &PutHdf5, "a.h5"});
-#endif
   return examples;
 }
 

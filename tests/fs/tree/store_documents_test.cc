@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "backends/detection.h"
-#include "backends/format/hdf5/hdf5.h"
 #include "backends/format/hierarchy.h"
 #include "backends/store/local/local_source.h"
 #include "cache/array_reader.h"
@@ -134,9 +133,6 @@ void CheckStore(const std::shared_ptr<const backends::Source>& root, const std::
 }
 
 void CheckAllIn(const std::string& directory, size_t least) {
-#ifdef NDLFS_WITH_HDF5
-  backends::UseHdf5Helper({NDLFS_EXECUTABLE, "--hdf5-helper"});
-#endif
   const auto root = backends::LocalSource::Open(directory).value();
   const size_t count = ForEachStore(
       *root, "", [&](const std::string& path, const auto& f) { CheckStore(root, path, f); });

@@ -19,7 +19,6 @@ class Ndlfs(CMakePackage):
 
     version("0.2.0")
 
-    variant("hdf5", default=True, description="Read HDF5 and netCDF-4 files")
     variant("http", default=True, description="Read stores behind http, https and s3")
     variant("jemalloc", default=True, description="Use jemalloc for memory")
     variant("jpeg", default=True, description="Read pictures in JPEG")
@@ -29,7 +28,7 @@ class Ndlfs(CMakePackage):
     variant("lzo", default=True, description="Read HDF5 chunks compressed with LZO (GPL)")
     variant("openjpeg", default=True, description="Read pictures and GRIB messages in JPEG 2000")
     variant("png", default=True, description="Show pictures of arrays")
-    variant("seccomp", default=True, when="+hdf5", description="Refuse system calls that libhdf5 does not need")
+    variant("seccomp", default=True, description="Refuse system calls that libeccodes does not need")
     variant("snappy", default=True, description="Read tables of Parquet compressed with snappy")
     variant("szip", default=True, description="Read chunks compressed with szip or CCSDS")
     variant("webp", default=True, description="Read pictures in WebP")
@@ -62,7 +61,6 @@ class Ndlfs(CMakePackage):
     depends_on("zstd")
     depends_on("curl@7.85:", when="+http")
     depends_on("openssl", when="+http")
-    depends_on("hdf5@1.10.3:", when="+hdf5")
     depends_on("libseccomp@2.5:", when="+seccomp")
     depends_on("jemalloc@5.3:", when="+jemalloc")
     depends_on("libaec", when="+szip")
@@ -84,7 +82,7 @@ class Ndlfs(CMakePackage):
     build_targets = ["ndlfs"]
 
     def cmake_args(self):
-        options = {"HDF5": "hdf5", "HTTP": "http", "JEMALLOC": "jemalloc", "JPEG": "jpeg", "JXL": "jxl",
+        options = {"HTTP": "http", "JEMALLOC": "jemalloc", "JPEG": "jpeg", "JXL": "jxl",
                    "LERC": "lerc", "LIBPNG": "libpng", "LZO": "lzo",
                    "OPENJPEG": "openjpeg", "PNG": "png", "SECCOMP": "seccomp", "SNAPPY": "snappy", "SZIP": "szip",
                    "WEBP": "webp", "ZFP": "zfp"}

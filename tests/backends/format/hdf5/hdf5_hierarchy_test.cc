@@ -83,29 +83,6 @@ for v in ('earliest', 'latest'):
               IsOkAnd(ElementsAre("Z", "a", "b", "c", "g", "\u00e9")));
 }
 
-TEST_F(Hdf5HierarchyTest, ObjectsLoadedTogetherAreThoseThatAreLoadedAlone) {
-  Write(R"(
-with h5.File('b.h5', 'w') as f: f['d'] = np.arange(4)
-with h5.File('a.h5', 'w', libver='latest') as f:
-    for n in ('a', 'b', 'c'): f[n] = np.arange(4); f[n].attrs['name'] = n
-    f['_nc4_non_coord_d'] = 1; f.create_group('g')['a'] = 1
-    layout = h5.VirtualLayout((4,), 'i8'); layout[:] = h5.VirtualSource('b.h5', 'd', (4,))
-    f.create_virtual_dataset('v', layout)
-)");
-  const std::vector<std::string> paths = {"/b", "/d",   "/g", "/nothing",
-                                          "/v", "/g/a", "/c", "/"};
-  const auto before = hierarchy_->Load("/c").value();
-  const auto nodes = hierarchy_->LoadTogether(paths);
-  ASSERT_EQ(nodes.size(), 2) << "the others take more than that";
-  EXPECT_THAT(nodes, ::testing::Contains(before));
-  EXPECT_THAT(nodes, ::testing::Contains(hierarchy_->Load("/b").value()));
-  EXPECT_THAT(nodes.front()->attributes(), ::testing::SizeIs(1));
-  for (const std::string& path : paths) {
-    EXPECT_EQ(hierarchy_->Load(path).has_value(), path != "/nothing") << path;
-  }
-  EXPECT_THAT(hierarchy_->LoadTogether({}), IsEmpty());
-}
-
 TEST_F(Hdf5HierarchyTest, LinksHaveTheirTargets) {
   Write(R"(
 os.mkdir('sub')
@@ -191,6 +168,26 @@ with h5.File('a.h5', 'w', track_order=True) as f:
   EXPECT_TRUE(Attribute(*node, "null").value.is_null());
   EXPECT_EQ(Attribute(*node, "vlen").value,
             model::Value(model::Value::List{model::Value(model::Value::List{0, 1, 2})}));
+}
+
+// The type of a reference of HDF5 1.12 is that of an object; what it leads to is in the value.
+TEST_F(Hdf5HierarchyTest, ReferencesOfHdf5112) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    f.create_group('g'); address = h5.h5o.get_info(f['g'].id).addr
+    values = [bytes(18), b'\2\0\x08' + address.to_bytes(8, 'little') + bytes(7), b'\3' + bytes(17), b'\2\1' + bytes(16)]
+    for name, elements in (('objects', values[:2]), ('region', values[2:3]), ('other', values[3:])):
+        f.attrs.create(name, np.frombuffer(b''.join(elements), 'V18'))
+raw = open('a.h5', 'rb').read()
+assert raw.count(b'\x15\0\0\0\x12\0\0\0') == 3
+open('a.h5', 'wb').write(raw.replace(b'\x15\0\0\0\x12\0\0\0', b'\x47\x12\0\0\x12\0\0\0'))
+)");
+  const auto node = LoadNode(*hierarchy_, "/");
+  EXPECT_EQ(Attribute(*node, "objects").value,
+            model::Value(model::Value::List{model::Value(), model::Value("/g")}));
+  EXPECT_EQ(node->attributes().size(), 1);
+  ASSERT_TRUE(node->error);
+  EXPECT_THAT(node->error->message(), HasSubstr("a reference of HDF5 1.12"));
 }
 
 TEST_F(Hdf5HierarchyTest, TextThatIsNoUtf8IsLatin1) {
@@ -418,6 +415,46 @@ with h5.File('a.h5', 'w') as f:
   EXPECT_EQ(read(), row(0) + row(5) + row(2) + row(9));
 }
 
+// libhdf5 cuts off fractions, and takes the nearest number of the type for what is out of
+// range.
+TEST_F(Hdf5HierarchyTest, NumbersOfVirtualDatasetsAreConvertedAsLibhdf5DoesIt) {
+  Write(R"(
+KINDS = ['i1', '>u2', '<i4', '<u8', '<f2', '>f4', '<f8']
+np.seterr(all='ignore')
+def sample(t):
+    t = np.dtype(t)
+    if t.kind == 'f': return np.array([-np.inf, -1e300, -3.7, -1, 0, 2.5, 300, 7e4, 5e9, 1e300, np.inf]).astype(t)
+    i = np.iinfo(t)
+    return np.array([i.min, i.max, 0, 1, 100, i.max // 2, i.max // 3, 7, 8, 9, i.min // 2], t)
+for s in KINDS:
+    with h5.File(s[-2:] + '.h5', 'w') as f: f['d'] = sample(s)
+with h5.File('f8.h5', 'a') as f:
+    f.create_dataset('absent', (4,), 'f8', chunks=(2,), fillvalue=-2.5); f['nan'] = [np.nan, 1]; f['words'] = b'x'
+def virtual(name, t, source, dataset, n):
+    layout = h5.VirtualLayout((n,), t); layout[:] = h5.VirtualSource(source + '.h5', dataset, (n,))
+    f.create_virtual_dataset(name, layout)
+with h5.File('a.h5', 'w') as f:
+    for s in KINDS:
+        for t in KINDS: virtual(s[-2:] + t[-2:], t, s[-2:], 'd', 11)
+    virtual('absent', 'i2', 'f8', 'absent', 4); virtual('nan', 'i4', 'f8', 'nan', 2); virtual('words', 'i4', 'f8', 'words', 1)
+with h5.File('a.h5') as f:
+    for name in f:
+        if len(name) == 4: open(name + '.raw', 'wb').write(f[name][()].astype(f[name].dtype.newbyteorder('<')).tobytes())
+)");
+  const auto read = [&](const std::string& name) {
+    return test::ReadWhole(*LoadNode(*hierarchy_, "/" + name)->source);
+  };
+  for (const char* from : {"i1", "u2", "i4", "u8", "f2", "f4", "f8"}) {
+    for (const char* to : {"i1", "u2", "i4", "u8", "f2", "f4", "f8"}) {
+      const std::string name = std::string(from) + to;
+      EXPECT_THAT(read(name), IsOkAnd(test::ReadFile(directory_ / (name + ".raw")))) << name;
+    }
+  }
+  EXPECT_THAT(read("absent"), IsOkAnd(std::string("\xfe\xff\xfe\xff\xfe\xff\xfe\xff")));
+  EXPECT_THAT(read("nan"), IsOkAnd(std::string("\0\0\0\0\1\0\0\0", 8)));
+  EXPECT_THAT(read("words"), IsError(ErrorCode::kUnsupported, HasSubstr("a source of")));
+}
+
 // On a mount for others, data of other files are not shown. That a file names itself makes it
 // no other file.
 TEST_F(Hdf5HierarchyTest, VirtualDatasetMayNameItsOwnFileInAnySpelling) {
@@ -451,6 +488,20 @@ TEST_F(Hdf5HierarchyTest, ChangedFileIsReadAnew) {
   EXPECT_NE(hierarchy_->Version("/x").value(), version);
   EXPECT_EQ(LoadNode(*hierarchy_, "/x")->source->spec().shape, (std::vector<uint64_t>{3}));
   EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("x", "y")));
+}
+
+TEST_F(Hdf5HierarchyTest, AGroupOfWhichSomeLinksCannotBeReadSaysSo) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    for i in range(30): f['g/x%d' % i] = i
+raw = open('a.h5', 'rb').read(); last = raw.rindex(b'SNOD')
+open('a.h5', 'wb').write(raw[:last] + b'DONS' + raw[last + 4:])
+)");
+  const auto node = LoadNode(*hierarchy_, "/g");
+  ASSERT_TRUE(node->error);
+  EXPECT_THAT(node->error->message(), HasSubstr("cannot list the group"));
+  EXPECT_THAT(hierarchy_->List("/g"), IsOkAnd(IsEmpty()));
+  EXPECT_FALSE(LoadNode(*hierarchy_, "/")->error);
 }
 
 TEST_F(Hdf5HierarchyTest, ListingsAreKeptOnlyOfTheFileAsItIs) {

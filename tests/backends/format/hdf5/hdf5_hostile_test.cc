@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Files with bytes changed at random: whatever libhdf5 makes of them, this
-// process lives on, and other files are read as before.
+// Files with bytes changed at random: they are refused or read, and other files are read as
+// before.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "backends/format/hdf5/new_parts.h"
 #include "backends/store/local/local_source.h"
 #include "model/path_name.h"
 #include "tests/support/hdf5_files.h"
@@ -24,7 +25,6 @@ constexpr int kMaxDepth = 8;
 class Hdf5HostileTest : public ::testing::TestWithParam<const char*> {
  protected:
   Hdf5HostileTest() {
-    UseHdf5Helper({NDLFS_EXECUTABLE, "--hdf5-helper"});
     test::RunH5py(directory_, "LIBVER = '" + std::string(GetParam()) + R"('
 with h5.File('good.h5', 'w', libver=LIBVER) as f:
     f['x'] = np.arange(6, dtype='u1')
@@ -45,7 +45,6 @@ with h5.File('a.h5', 'w', libver=LIBVER) as f:
     original_ = test::ReadFile(directory_ / "a.h5");
     root_ = LocalSource::Open(directory_.path()).value();
   }
-  ~Hdf5HostileTest() override { UseHdf5Helper({}); }
 
   // Looks at everything that can be looked at.
   void Explore(const Hierarchy& hierarchy, const std::string& path, int depth, int& budget) {
@@ -113,6 +112,36 @@ TEST_P(Hdf5HostileTest, EveryTruncationIsAnErrorOrReadsWhatIsSound) {
                 test::IsError(model::ErrorCode::kCorrupt, ::testing::HasSubstr("short.h5: ")))
         << size;
   }
+}
+
+TEST(Hdf5SharedTextTest, AGroupWhoseLinksShareALongNameIsNotListed) {
+  constexpr uint64_t kNameBytes = 200'000;
+  constexpr uint64_t kLinks = 2000;
+  constexpr uint64_t kNowhere = UINT64_MAX;
+  hdf5::ByteWriter file;
+  const uint64_t text = file.Zeros(48).size();
+  const uint64_t heap = file.Text(std::string(kNameBytes, 'a')).Zeros(1).Align(8).size();
+  file.Text("HEAP").Number(0, 4).Number(kNameBytes + 1, 8).Number(1, 8).Address(text);
+  const uint64_t symbols = file.size();
+  file.Text("SNOD").Number(1, 2).Number(kLinks, 2);
+  for (uint64_t i = 0; i < kLinks; ++i) file.Address(0).Address(text).Zeros(24);
+  const uint64_t tree = file.size();
+  file.Text("TREE").Number(0, 2).Number(1, 2).Address(kNowhere).Address(kNowhere);
+  file.Number(0, 8).Address(symbols).Number(0, 8);
+  const uint64_t root = file.size();
+  file.Text("OHDR").Number(2, 1).Number(0, 1).Number(20, 1);
+  file.Number(0x11, 1).Number(16, 2).Number(0, 1).Address(tree).Address(heap).Sum(root);
+  hdf5::ByteWriter superblock;
+  superblock.Text("\x89HDF\r\n\x1a\n").Number(2, 1).Number(8, 1).Number(8, 1).Number(0, 1);
+  superblock.Address(0).Address(kNowhere).Address(file.size()).Address(root).Sum(0);
+  file.Set(0, superblock.bytes());
+  const test::TemporaryDirectory directory;
+  test::WriteFile(directory / "a.h5", std::string(AsText(file.bytes())));
+  const auto hierarchy = test::OpenHdf5(directory, "a.h5");
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(::testing::IsEmpty()));
+  const auto node = test::LoadNode(*hierarchy, "/");
+  ASSERT_TRUE(node->error);
+  EXPECT_THAT(node->error->message(), ::testing::HasSubstr("its links take more than"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, Hdf5HostileTest, ::testing::Values("earliest", "latest"));

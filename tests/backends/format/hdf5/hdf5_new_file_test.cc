@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Files whose metadata libhdf5 writes, in this process and in another.
+// New files, as libhdf5 and netCDF-C read them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +11,7 @@
 #include <map>
 
 #include "backends/format/hdf5/hdf5.h"
-#include "backends/format/hdf5/helper.h"
+#include "backends/format/hdf5/new_file.h"
 #include "tests/support/hdf5_files.h"
 #include "tests/support/memory_hierarchy.h"
 
@@ -50,16 +51,9 @@ NewAttribute Text(std::string name, std::string_view text) {
           BytesOf(text)};
 }
 
-class Hdf5NewFileTest : public ::testing::TestWithParam<bool> {
+class Hdf5NewFileTest : public ::testing::Test {
  protected:
-  Hdf5NewFileTest() {
-    if (GetParam()) UseHdf5Helper({NDLFS_EXECUTABLE, "--hdf5-helper"});
-  }
-  ~Hdf5NewFileTest() override { UseHdf5Helper({}); }
-
-  static model::Result<WrittenFile> Write(NewFile file) {
-    return WriteByHelper(std::make_shared<const NewFile>(std::move(file)));
-  }
+  static model::Result<WrittenFile> Write(const NewFile& file) { return WriteNewFile(file); }
 
   // The file with `elements` in the room for each object, as new.h5.
   void Save(const WrittenFile& written, const std::map<size_t, std::string>& elements = {}) {
@@ -82,7 +76,7 @@ class Hdf5NewFileTest : public ::testing::TestWithParam<bool> {
   test::TemporaryDirectory directory_;
 };
 
-TEST_P(Hdf5NewFileTest, ElementsGoWhereTheAnswerSays) {
+TEST_F(Hdf5NewFileTest, ElementsGoWhereTheAnswerSays) {
   NewFile file;
   file.objects = {Root(), Dataset("a", Datatype::Integer(2, true), {3}),
                   Dataset("b", Datatype::Float64(), {2, 1})};
@@ -97,7 +91,7 @@ TEST_P(Hdf5NewFileTest, ElementsGoWhereTheAnswerSays) {
       "assert f['b'][:].tolist() == [[0.5], [-7.0]]\n");
 }
 
-TEST_P(Hdf5NewFileTest, RoomForTerabytesTakesNoMemory) {
+TEST_F(Hdf5NewFileTest, RoomForTerabytesTakesNoMemory) {
   NewFile file;
   file.objects = {Root(), Dataset("a", Datatype::Float64(), {uint64_t{1} << 40}),
                   Dataset("b", Datatype::Float64(), {uint64_t{1} << 40})};
@@ -109,7 +103,7 @@ TEST_P(Hdf5NewFileTest, RoomForTerabytesTakesNoMemory) {
   EXPECT_LT(metadata, 64U << 10);
 }
 
-TEST_P(Hdf5NewFileTest, EqualDescriptionsGiveEqualFiles) {
+TEST_F(Hdf5NewFileTest, EqualDescriptionsGiveEqualFiles) {
   NewFile file;
   file.objects = {Root(), Dataset("a", Datatype::Integer(1, true), {4})};
   file.objects[1].attributes = {Text("units", "m")};
@@ -123,7 +117,7 @@ TEST_P(Hdf5NewFileTest, EqualDescriptionsGiveEqualFiles) {
   }
 }
 
-TEST_P(Hdf5NewFileTest, ManyAttributesAndObjectsAreAllThere) {
+TEST_F(Hdf5NewFileTest, ManyAttributesAndObjectsAreAllThere) {
   NewFile file;
   file.objects = {Root()};
   for (int i = 0; i < 300; ++i) {
@@ -146,7 +140,58 @@ TEST_P(Hdf5NewFileTest, ManyAttributesAndObjectsAreAllThere) {
       "  assert a['long'] == b'y' * 200000\n");
 }
 
-TEST_P(Hdf5NewFileTest, ScalesAreDimensionsToNetcdf) {
+// So many that heaps have several blocks, and trees two levels.
+TEST_F(Hdf5NewFileTest, ThousandsOfNamesAreFound) {
+  NewFile file;
+  file.objects = {Root(), Dataset("x", Datatype::Integer(1, true), {2})};
+  for (int i = 0; i < 5000; ++i) {
+    file.objects[1].attributes.push_back(Text("a" + std::to_string(i), std::to_string(i)));
+  }
+  for (int i = 0; i < 7000; ++i) {
+    NewObject& link = file.objects.emplace_back();
+    link.kind = Kind::kSoftLink;
+    link.name = "l" + std::to_string(i);
+    link.target = "/x";
+  }
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check(
+      "assert len(f) == 7001 and len(list(f)) == 7001\n"
+      "assert all(f.get('l%d' % i, getlink=True).path == '/x' for i in range(7000))\n"
+      "assert len(f['x'].attrs) == 5000\n"
+      "assert all(f['x'].attrs['a%d' % i] == b'%d' % i for i in range(0, 5000, 7))\n");
+  const auto hierarchy = test::OpenHdf5(directory_, "new.h5");
+  const auto names = hierarchy->List("/");
+  ASSERT_THAT(names, IsOk());
+  EXPECT_EQ(names->size(), 7001U);
+  EXPECT_TRUE(hierarchy->GetLink("/l4321"));
+  const auto node = test::LoadNode(*hierarchy, "/x");
+  EXPECT_EQ(node->attributes().size(), 5000U);
+}
+
+TEST_F(Hdf5NewFileTest, RegionsAreThoseOfTheTarget) {
+  NewFile file;
+  file.objects = {Root(), Dataset("v", Datatype::Integer(2, true), {4, 5}),
+                  Dataset("b", Datatype::RegionRef(Datatype::Selection::kBlock), {2}),
+                  Dataset("e", Datatype::RegionRef(Datatype::Selection::kElement), {1})};
+  file.objects[2].data =
+      BytesOf(test::Counted(R"({"target": "/v", "start": [3, 1], "opposite": [1, 2]})") +
+              test::Counted(R"({"target": "/v", "start": [3], "opposite": [1]})"));
+  file.objects[3].data =
+      BytesOf(test::Counted(R"({"target": "/v", "elements": [[0, 4], [3, 0]]})"));
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check(
+      "block, wrong = f['b'][:]\n"
+      "assert f[block].name == '/v' and not wrong\n"
+      "assert h5py.h5r.get_region(block, f.id).get_select_bounds() == ((1, 1), (3, 2))\n"
+      "elements = h5py.h5r.get_region(f['e'][0], f.id).get_select_elem_pointlist()\n"
+      "assert elements.tolist() == [[0, 4], [3, 0]]\n");
+}
+
+TEST_F(Hdf5NewFileTest, ScalesAreDimensionsToNetcdf) {
   NewFile file;
   NewObject dimension;
   dimension.kind = Kind::kDimension;
@@ -169,7 +214,7 @@ TEST_P(Hdf5NewFileTest, ScalesAreDimensionsToNetcdf) {
       "assert {k: len(d) for k, d in n.dimensions.items()} == {'x': 3, 'y': 2}\n");
 }
 
-TEST_P(Hdf5NewFileTest, ElementsOfVariableSizeAreWritten) {
+TEST_F(Hdf5NewFileTest, ElementsOfVariableSizeAreWritten) {
   NewFile file;
   file.objects = {Root(), Dataset("s", Datatype::String(), {2}),
                   Dataset("v", Datatype::Vlen(Datatype::Integer(2, true)), {2}),
@@ -188,7 +233,7 @@ TEST_P(Hdf5NewFileTest, ElementsOfVariableSizeAreWritten) {
       "assert f[f['r'][0]].name == '/s' and not f['r'][1]\n");
 }
 
-TEST_P(Hdf5NewFileTest, ArraysOfArraysAreOneForNetcdf) {
+TEST_F(Hdf5NewFileTest, ArraysOfArraysAreOneForNetcdf) {
   const Datatype texts =
       Datatype::Array(Datatype::FixedString(5, model::Charset::kAscii), {2, 2});
   const Datatype numbers =
@@ -209,7 +254,7 @@ TEST_P(Hdf5NewFileTest, ArraysOfArraysAreOneForNetcdf) {
       "assert n['n'].reshape(3, 2).tolist() == [[1, 2], [3, 4], [5, 6]], n\n");
 }
 
-TEST_P(Hdf5NewFileTest, TargetsThatTheFileLacksAreNamedOnce) {
+TEST_F(Hdf5NewFileTest, TargetsThatTheFileLacksAreNamedOnce) {
   NewFile file;
   file.objects = {Root(), Dataset("r", Datatype::ObjectRef(), {4})};
   file.objects[1].data = BytesOf(test::Counted("/type") + test::Counted("") +
@@ -224,7 +269,7 @@ TEST_P(Hdf5NewFileTest, TargetsThatTheFileLacksAreNamedOnce) {
       "assert left_out == ['/a: a reason', '/type: references to it are null'], left_out\n");
 }
 
-TEST_P(Hdf5NewFileTest, EveryTypeOfFixedSizeHasItsLayout) {
+TEST_F(Hdf5NewFileTest, EveryTypeOfFixedSizeHasItsLayout) {
   const Datatype compound =
       Datatype::Compound({{"i", Datatype::Integer(2, false), 3},
                           {"t", Datatype::FixedString(4, model::Charset::kAscii), 8}},
@@ -257,7 +302,7 @@ TEST_P(Hdf5NewFileTest, EveryTypeOfFixedSizeHasItsLayout) {
   Check(script);
 }
 
-TEST_P(Hdf5NewFileTest, FillValuesAreThatOfTheDataset) {
+TEST_F(Hdf5NewFileTest, FillValuesAreThatOfTheDataset) {
   NewFile file;
   file.objects = {Root(), Dataset("a", Datatype::Integer(2, true), {3})};
   file.objects[1].fill = BytesOf(Raw(int16_t{-9}));
@@ -267,7 +312,7 @@ TEST_P(Hdf5NewFileTest, FillValuesAreThatOfTheDataset) {
   Check("assert f['a'].fillvalue == -9\n");
 }
 
-TEST_P(Hdf5NewFileTest, DatasetsThatAreAlikeButForTheirFillValuesKeepThem) {
+TEST_F(Hdf5NewFileTest, DatasetsThatAreAlikeButForTheirFillValuesKeepThem) {
   NewFile file;
   file.objects = {Root()};
   for (int16_t i = 0; i < 60; ++i) {
@@ -288,7 +333,7 @@ TEST_P(Hdf5NewFileTest, DatasetsThatAreAlikeButForTheirFillValuesKeepThem) {
       "assert f['f'].fillvalue == 1 and f['i'].fillvalue == 0x3f800000\n");
 }
 
-TEST_P(Hdf5NewFileTest, WhatTheLibraryRefusesIsLeftOutWithAReason) {
+TEST_F(Hdf5NewFileTest, WhatHdf5DoesNotHaveIsLeftOutWithAReason) {
   NewFile file;
   const Datatype overlap = Datatype::Compound(
       {{"a", Datatype::Integer(4, true), 0}, {"b", Datatype::Integer(4, true), 2}}, 8);
@@ -307,7 +352,30 @@ TEST_P(Hdf5NewFileTest, WhatTheLibraryRefusesIsLeftOutWithAReason) {
       "assert left[2] == '/nul: text with a NUL', left\n");
 }
 
-TEST_P(Hdf5NewFileTest, DescriptionsThatContradictThemselvesAreRefused) {
+// An attribute has 16 bits for the length of its name, and of its type.
+TEST_F(Hdf5NewFileTest, AttributesOfLongNamesAndTypesAreLeftOut) {
+  std::vector<Datatype::Member> members;
+  for (size_t i = 0; i < 8000; ++i) {
+    members.push_back({fmt::format("m{}", i), Datatype::Integer(1, true), i});
+  }
+  NewFile file;
+  file.objects = {Root(), Dataset("x", Datatype::Integer(1, true), {2})};
+  for (int i = 0; i < 40; ++i)
+    file.objects[1].attributes.push_back(Text(fmt::format("a{}", i), "b"));
+  file.objects[1].attributes.push_back(Text(std::string(65534, 'n'), "fits"));
+  file.objects[1].attributes.push_back(Text(std::string(65535, 'o'), "b"));
+  file.objects[1].attributes.push_back(
+      {"t", Datatype::Compound(std::move(members), 8000), {}, std::vector<std::byte>(8000)});
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check(
+      "assert len(f['x'].attrs) == 41 and f['x'].attrs['n' * 65534] == b'fits'\n"
+      "left = f.attrs['ndlfs_left_out'].decode().split('\\n')\n"
+      "assert len(left) == 2 and all('64 KiB' in l for l in left), left\n");
+}
+
+TEST_F(Hdf5NewFileTest, DescriptionsThatContradictThemselvesAreRefused) {
   const auto refuses = [](const std::function<void(NewFile&)>& spoil) {
     NewFile file;
     file.objects = {Root(), Dataset("a", Datatype::Integer(2, true), {3})};
@@ -329,14 +397,14 @@ TEST_P(Hdf5NewFileTest, DescriptionsThatContradictThemselvesAreRefused) {
   });
 }
 
-TEST_P(Hdf5NewFileTest, FilesBeyondAllSizesAreRefused) {
+TEST_F(Hdf5NewFileTest, FilesBeyondAllSizesAreRefused) {
   NewFile file;
   file.objects = {Root(), Dataset("a", Datatype::Integer(1, true), {uint64_t{1} << 62}),
                   Dataset("b", Datatype::Integer(1, true), {uint64_t{1} << 62})};
   EXPECT_THAT(Write(file), IsError(ErrorCode::kLimit, HasSubstr("bytes")));
 }
 
-TEST_P(Hdf5NewFileTest, ElementsOfTheWrongLengthAreLeftOut) {
+TEST_F(Hdf5NewFileTest, ElementsOfTheWrongLengthAreLeftOut) {
   for (const std::string& data :
        {std::string(), Raw(uint32_t{1'000'000'000}), test::Counted("a") + test::Counted("b")}) {
     NewFile file;
@@ -349,7 +417,7 @@ TEST_P(Hdf5NewFileTest, ElementsOfTheWrongLengthAreLeftOut) {
   }
 }
 
-TEST_P(Hdf5NewFileTest, AVlenThatClaimsMoreThanThereIsTakesNoMemory) {
+TEST_F(Hdf5NewFileTest, AVlenThatClaimsMoreThanThereIsTakesNoMemory) {
   NewFile file;
   file.objects = {Root(), Dataset("v", Datatype::Vlen(Datatype::Float64()), {1})};
   file.objects[1].data = BytesOf(Raw(uint32_t{0xFFFFFFFF}) + Raw(1.0));
@@ -357,49 +425,6 @@ TEST_P(Hdf5NewFileTest, AVlenThatClaimsMoreThanThereIsTakesNoMemory) {
   ASSERT_THAT(written, IsOk());
   Save(*written);
   Check("assert list(f) == []\n");
-}
-
-INSTANTIATE_TEST_SUITE_P(Processes, Hdf5NewFileTest, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Helper" : "Here"; });
-
-// What a helper may answer that has been taken over.
-class WrittenFileTest : public ::testing::Test {
- protected:
-  WrittenFileTest() {
-    file_.objects = {Root(), Dataset("a", Datatype::Integer(2, true), {100})};
-    written_.size = 1000;
-    written_.blocks = {{0, std::vector<std::byte>(500)}};
-    written_.offsets = {WrittenFile::kNowhere, 600};
-  }
-  bool IsSound() const { return CheckWritten(file_, written_).has_value(); }
-  NewFile file_;
-  WrittenFile written_;
-};
-
-TEST_F(WrittenFileTest, PartsApartFromEachOtherAreSound) { EXPECT_TRUE(IsSound()); }
-
-TEST_F(WrittenFileTest, PartsThatOverlapAreNot) {
-  written_.offsets[1] = 499;
-  EXPECT_FALSE(IsSound());
-}
-
-TEST_F(WrittenFileTest, PartsBeyondTheEndAreNot) {
-  written_.offsets[1] = 801;
-  EXPECT_FALSE(IsSound());
-  written_.offsets[1] = UINT64_MAX - 1;
-  EXPECT_FALSE(IsSound());
-}
-
-TEST_F(WrittenFileTest, SizesThatNoFileHasAreNot) {
-  written_.size = UINT64_MAX;
-  EXPECT_FALSE(IsSound());
-}
-
-TEST_F(WrittenFileTest, OffsetsOfWhatHasNoElementsAreNot) {
-  written_.offsets[0] = 900;
-  EXPECT_FALSE(IsSound());
-  written_.offsets = {WrittenFile::kNowhere};
-  EXPECT_FALSE(IsSound());
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <map>
 
+#include "backends/format/hdf5/file.h"
 #include "backends/format/hdf5/hdf5.h"
-#include "backends/format/hdf5/helper.h"
 #include "backends/store/source.h"
 #include "tests/support/hdf5_files.h"
 #include "tests/support/memory_store.h"
@@ -74,13 +74,8 @@ class MemoryFiles final : public Source {
   const std::string name_ = "/memory";
 };
 
-class Hdf5SourceTest : public ::testing::TestWithParam<bool> {
+class Hdf5SourceTest : public ::testing::Test {
  protected:
-  Hdf5SourceTest() {
-    if (GetParam()) UseHdf5Helper({NDLFS_EXECUTABLE, "--hdf5-helper"});
-  }
-  ~Hdf5SourceTest() override { UseHdf5Helper({}); }
-
   // Writes files by h5py, and moves them into the memory.
   void Write(std::string_view script, std::initializer_list<const char*> names) {
     test::RunH5py(directory_, script);
@@ -105,7 +100,7 @@ class Hdf5SourceTest : public ::testing::TestWithParam<bool> {
   const std::shared_ptr<MemoryFiles> files_ = std::make_shared<MemoryFiles>();
 };
 
-TEST_P(Hdf5SourceTest, AnyStoreWillDo) {
+TEST_F(Hdf5SourceTest, AnyStoreWillDo) {
   Write(R"(
 with h5.File('a.h5', 'w') as f:
     f['contiguous'] = np.arange(6, dtype='u1')
@@ -124,7 +119,7 @@ with h5.File('a.h5', 'w') as f:
               IsOkAnd(std::vector<std::string>{"chunked", "contiguous", "g", "strings"}));
 }
 
-TEST_P(Hdf5SourceTest, OtherFilesAreFoundInTheSameSource) {
+TEST_F(Hdf5SourceTest, OtherFilesAreFoundInTheSameSource) {
   Write(R"(
 with h5.File('b.h5', 'w') as f: f['d'] = np.arange(4, dtype='u1')
 open('c.raw', 'wb').write(bytes([9, 8, 7, 6]))
@@ -140,7 +135,7 @@ with h5.File('a.h5', 'w') as f:
   EXPECT_THAT(ReadArray(*hierarchy, "/e"), IsOkAnd(std::string("\x9\x8\x7\x6")));
 }
 
-TEST_P(Hdf5SourceTest, ASourceThatCannotBeReadIsNoSourceThatIsNotThere) {
+TEST_F(Hdf5SourceTest, ASourceThatCannotBeReadIsNoSourceThatIsNotThere) {
   Write(R"(
 with h5.File('b.h5', 'w') as f: f['d'] = np.arange(4, dtype='u1')
 with h5.File('a.h5', 'w') as f:
@@ -158,27 +153,27 @@ with h5.File('a.h5', 'w') as f:
   EXPECT_THAT(test::ReadWhole(*node->source), IsOkAnd(std::string("\5\5\5\5")));
 }
 
-TEST_P(Hdf5SourceTest, AFailingStoreIsTheErrorOfEveryQuestion) {
+TEST_F(Hdf5SourceTest, AFailingStoreIsTheErrorOfEveryQuestion) {
   Write("with h5.File('a.h5', 'w') as f: f['g/x'] = [1, 2]; f['y'] = 3", {"a.h5"});
-  const auto opened = hdf5::OpenFile(files_, files_->OpenFile("a.h5"), "a.h5").value();
-  EXPECT_THAT(opened.file->List("/"), IsOk());
+  const auto opened = hdf5::File::Open(files_->OpenFile("a.h5"), "a.h5").value();
+  EXPECT_THAT(opened->List("/"), IsOk());
   files_->store->Fail("a.h5", EIO);
-  EXPECT_THAT(opened.file->Find("/g"), IsErrno(EIO));
-  EXPECT_THAT(opened.file->List("/"), IsErrno(EIO));
-  EXPECT_THAT(opened.file->Describe("/g/x"), IsErrno(EIO));
+  EXPECT_THAT(opened->Find("/g"), IsErrno(EIO));
+  EXPECT_THAT(opened->List("/"), IsErrno(EIO));
+  EXPECT_THAT(opened->Describe("/g/x"), IsErrno(EIO));
 }
 
-TEST_P(Hdf5SourceTest, AFileThatIsReplacedIsStaleAndThenOpenedAnew) {
+TEST_F(Hdf5SourceTest, AFileThatIsReplacedIsStaleAndThenOpenedAnew) {
   Write("with h5.File('a.h5', 'w') as f: f['x'] = np.uint8(1)", {"a.h5"});
   const auto hierarchy = Open();
-  const auto opened = hdf5::OpenFile(files_, files_->OpenFile("a.h5"), "a.h5").value();
+  const auto opened = hdf5::File::Open(files_->OpenFile("a.h5"), "a.h5").value();
   EXPECT_THAT(ReadArray(*hierarchy, "/x"), IsOkAnd(std::string("\1")));
   Write("with h5.File('a.h5', 'w') as f: f['x'] = np.uint8(2)", {"a.h5"});
-  EXPECT_THAT(opened.file->Find("/x"), test::IsStale());
+  EXPECT_THAT(opened->Find("/x"), test::IsStale());
   EXPECT_THAT(ReadArray(*hierarchy, "/x"), IsOkAnd(std::string("\2")));
 }
 
-TEST_P(Hdf5SourceTest, AVirtualDatasetNeverShowsBytesOfTwoVersionsOfItsOwnFile) {
+TEST_F(Hdf5SourceTest, AVirtualDatasetNeverShowsBytesOfTwoVersionsOfItsOwnFile) {
   Write(R"(
 with h5.File('a.h5', 'w') as f:
     f['d'] = np.arange(4, dtype='u1')
@@ -193,9 +188,6 @@ with h5.File('a.h5', 'w') as f:
   EXPECT_THAT(test::ReadWhole(*node->source), test::IsStale());
 }
 
-INSTANTIATE_TEST_SUITE_P(Where, Hdf5SourceTest, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Helper" : "InProcess"; });
-
 // --- Long ways
 
 TEST(Hdf5DeepGroupsTest, AnObjectFarDownTakesNoMoreReadsThanItsGroup) {
@@ -209,18 +201,18 @@ with h5.File('a.h5', 'w') as f:
 )");
   const auto files = std::make_shared<MemoryFiles>();
   files->store->Put("a.h5", test::ReadFile(directory / "a.h5"));
-  const auto opened = hdf5::OpenFile(files, files->OpenFile("a.h5"), "a.h5").value();
+  const auto opened = hdf5::File::Open(files->OpenFile("a.h5"), "a.h5").value();
   std::string deep;
   for (int i = 0; i < 300; ++i) deep += "/g";
-  EXPECT_EQ(opened.file->Find(deep + "/x0").value().kind, hdf5::ObjectKind::kDataset);
+  EXPECT_EQ(opened->Find(deep + "/x0").value().kind, hdf5::ObjectKind::kDataset);
   const size_t before = files->store->reads();
-  EXPECT_EQ(opened.file->Find(deep + "/x1").value().kind, hdf5::ObjectKind::kDataset);
-  EXPECT_THAT(opened.file->Describe(deep + "/x2"), IsOk());
+  EXPECT_EQ(opened->Find(deep + "/x1").value().kind, hdf5::ObjectKind::kDataset);
+  EXPECT_THAT(opened->Describe(deep + "/x2"), IsOk());
   EXPECT_LT(files->store->reads() - before, 60);
-  EXPECT_EQ(opened.file->Find(deep + "/up").value().target, "/g/g");
-  EXPECT_THAT(opened.file->Find(deep + "/g/x1"),
+  EXPECT_EQ(opened->Find(deep + "/up").value().target, "/g/g");
+  EXPECT_THAT(opened->Find(deep + "/g/x1"),
               test::IsError(model::ErrorCode::kNotFound, ::testing::_));
-  EXPECT_THAT(opened.file->Find(deep + "/x0/y"),
+  EXPECT_THAT(opened->Find(deep + "/x0/y"),
               test::IsError(model::ErrorCode::kNotFound, ::testing::_));
 }
 

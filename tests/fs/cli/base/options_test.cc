@@ -21,11 +21,7 @@
   "npy, raw, txt, jsonl, raw.hdr, hdr, nhdr, mhd, vrt, xmf, bov, ctl, tif, fits, nii, mrc, " \
   "f77, "                                                                                    \
   "values.csv, table.csv, csv, zarr, zarr2, pyramid, " NDLFS_PREVIEW "html, nc, "
-#ifdef NDLFS_WITH_HDF5
 #define NDLFS_VIEWS NDLFS_BEFORE_H5 "h5, nc4, values.zarr, values.zarr2, ome.tif"
-#else
-#define NDLFS_VIEWS NDLFS_BEFORE_H5 "values.zarr, values.zarr2, ome.tif"
-#endif
 
 namespace ndlfs::fs {
 namespace {

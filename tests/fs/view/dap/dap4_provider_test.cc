@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#ifdef NDLFS_WITH_HDF5
 #include "fs/view/dap/dap4_provider.h"
 
 #include <fmt/format.h>
@@ -257,4 +256,3 @@ TEST_F(Dap4Test, FillValuesAreWrittenAsReadersFindThem) {
 
 }  // namespace
 }  // namespace ndlfs::fs
-#endif

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/hdf5/input.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <list>
+#include <unordered_map>
+
+#include "backends/base/new_id.h"
+#include "backends/store/cancellation.h"
+
+namespace ndlfs::backends::hdf5 {
+namespace {
+
+using model::Result;
+
+constexpr uint64_t kPageBytes = 4096;
+// Pieces of so many bytes are read by themselves, and not kept.
+constexpr uint64_t kLargePiece = uint64_t{64} << 10;
+// In pages: the first block of a file, and the largest; also the least behind the first one.
+constexpr uint64_t kFirstBlock = 16;
+constexpr uint64_t kLeastBlock = 4;
+constexpr uint64_t kMostBlock = 64;
+// A store behind a server reads larger blocks of its own for pieces of so many pages, and keeps
+// them.
+constexpr uint64_t kRemoteBlock = 8;
+
+// The pages that were used last, of all files.
+class Pages {
+ public:
+  static Pages& Shared() {
+    static Pages& pages = *new Pages();
+    return pages;
+  }
+
+  bool Has(uint64_t file, uint64_t page) EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    return index_.contains({file, page});
+  }
+
+  // Copies from the page, if it is there.
+  bool Copy(uint64_t file, uint64_t page, size_t inside, ByteSpan out) EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    const auto found = index_.find({file, page});
+    if (found == index_.end()) return false;
+    pages_.splice(pages_.begin(), pages_, found->second);
+    std::memcpy(out.data(), found->second->bytes.data() + inside, out.size());
+    return true;
+  }
+
+  // Bytes behind the end of the file mean nothing.
+  void Insert(uint64_t file, uint64_t page, ConstByteSpan bytes) EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    if (index_.contains({file, page})) return;
+    if (pages_.size() < kMostPages) {
+      pages_.emplace_front();
+    } else {
+      index_.erase(pages_.back().key);
+      pages_.splice(pages_.begin(), pages_, std::prev(pages_.end()));
+    }
+    pages_.front().key = {file, page};
+    std::memcpy(pages_.front().bytes.data(), bytes.data(), bytes.size());
+    index_.emplace(pages_.front().key, pages_.begin());
+  }
+
+ private:
+  static constexpr size_t kMostPages = 4096;
+  struct Key {
+    uint64_t file;
+    uint64_t page;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const {
+      return (key.file * 0x9e3779b97f4a7c15u) ^ (key.page * 0xc2b2ae3d27d4eb4fu);
+    }
+  };
+  struct Page {
+    Key key;
+    std::array<std::byte, kPageBytes> bytes;
+  };
+
+  model::Mutex mutex_;
+  std::list<Page> pages_ GUARDED_BY(mutex_);  // the last used first
+  std::unordered_map<Key, std::list<Page>::iterator, KeyHash> index_ GUARDED_BY(mutex_);
+};
+
+thread_local ReadFailures* current_failures = nullptr;
+
+}  // namespace
+
+ReadFailures::ReadFailures() : outer_(current_failures) { current_failures = this; }
+
+ReadFailures::~ReadFailures() {
+  current_failures = outer_;
+  if (first_) Note(*first_);
+}
+
+Result<void> ReadFailures::Check() const {
+  if (first_) return model::Propagate(*first_);
+  return {};
+}
+
+void ReadFailures::Note(const model::Error& error) {
+  if (current_failures != nullptr && !current_failures->first_) {
+    current_failures->first_ = error;
+  }
+}
+
+uint64_t Cursor::Number(uint64_t width) {
+  const ConstByteSpan bytes = Take(width);
+  uint64_t number = 0;
+  for (size_t i = bytes.size(); i-- > 0;) {
+    if (i >= sizeof(number) && bytes[i] != std::byte{0}) ok_ = false;
+    if (i < sizeof(number)) number = number << 8 | std::to_integer<uint64_t>(bytes[i]);
+  }
+  return ok_ ? number : 0;
+}
+
+uint64_t Cursor::Address(uint64_t width) {
+  const uint64_t number = Number(width);
+  const bool is_nowhere = width < 8 && number == (uint64_t{1} << (8 * width)) - 1;
+  return is_nowhere ? kNowhere : number;
+}
+
+ConstByteSpan Cursor::Take(uint64_t count) {
+  if (count > bytes_.size()) {
+    ok_ = false;
+    bytes_ = {};
+    return {};
+  }
+  const ConstByteSpan taken = bytes_.first(count);
+  bytes_ = bytes_.subspan(count);
+  return taken;
+}
+
+std::string_view Cursor::Text() {
+  const std::string_view all = AsText(bytes_);
+  const size_t end = all.find('\0');
+  if (end == all.npos) {
+    Take(bytes_.size() + 1);
+    return {};
+  }
+  Take(end + 1);
+  return all.substr(0, end);
+}
+
+Result<void> Cursor::Check(std::string_view what) const {
+  if (!ok_) return model::Corrupt("{} ends early", what);
+  return {};
+}
+
+Result<std::shared_ptr<const Input>> Input::Open(std::shared_ptr<const Store> store,
+                                                 const std::string& path) {
+  NDLFS_TRY(const auto found, store->Get("", 0, {.range = {0, 0}}), path);
+  if (!found) return model::IoError(ENOENT, path);
+  return std::make_shared<const Input>(std::move(store), path, found->info);
+}
+
+Input::Input(std::shared_ptr<const Store> store, std::string path, ValueInfo info)
+    : store_(std::move(store)), path_(std::move(path)), info_(std::move(info)), id_(NewId()) {}
+
+Result<void> Input::Read(uint64_t offset, ByteSpan out) const {
+  if (offset > size() || out.size() > size() - offset) {
+    return model::Corrupt("{} bytes at {}, in a file of {} bytes", out.size(), offset, size());
+  }
+  if (out.size() >= kLargePiece) return ReadStore(offset, out);
+  while (!out.empty()) {
+    const uint64_t page = offset / kPageBytes;
+    const size_t inside = offset % kPageBytes;
+    const ByteSpan piece = out.first(std::min<size_t>(out.size(), kPageBytes - inside));
+    if (!Pages::Shared().Copy(id_, page, inside, piece)) {
+      NDLFS_RETURN_IF_ERROR(Load(page, inside, piece));
+    }
+    offset += piece.size();
+    out = out.subspan(piece.size());
+  }
+  return {};
+}
+
+Result<void> Input::ReadStore(uint64_t offset, ByteSpan out) const {
+  auto read = TryReadStore(offset, out);
+  if (!read) ReadFailures::Note(read.error());
+  return read;
+}
+
+Result<void> Input::TryReadStore(uint64_t offset, ByteSpan out) const {
+  NDLFS_RETURN_IF_ERROR(CancellationScope::CheckWithinChunk());
+  NDLFS_TRY(const auto result,
+            store_->Read("", {.range = {offset, out.size()}},
+                         [&](uint64_t) -> Result<ByteSpan> { return out; }),
+            path_);
+  if (!result || result->info.generation != info_.generation || result->count != out.size()) {
+    return model::HasChanged(path_);
+  }
+  return {};
+}
+
+uint64_t Input::BlockAt(uint64_t page) const {
+  const model::MutexLock lock(mutex_);
+  const uint64_t distance = page > block_end_ ? page - block_end_ : block_end_ - page;
+  if (block_ == 0) {
+    block_ = kFirstBlock;
+  } else if (distance <= 2 * block_) {
+    block_ = std::min(2 * block_, kMostBlock);
+  } else {
+    block_ = std::max(block_ / 2, kLeastBlock);
+  }
+  block_end_ = page + block_;
+  return block_;
+}
+
+Result<void> Input::Load(uint64_t page, size_t inside, ByteSpan out) const {
+  const uint64_t first = is_remote() ? page / kRemoteBlock * kRemoteBlock : page;
+  const uint64_t pages = is_remote() ? kRemoteBlock : BlockAt(page);
+  const uint64_t begin = first * kPageBytes;
+  Bytes block(std::min(size() - begin, pages * kPageBytes));
+  NDLFS_RETURN_IF_ERROR(ReadStore(begin, block.span()));
+  std::memcpy(out.data(), block.data() + (page - first) * kPageBytes + inside, out.size());
+  for (uint64_t at = 0; at < block.size(); at += kPageBytes) {
+    const size_t bytes = std::min<size_t>(kPageBytes, block.size() - at);
+    Pages::Shared().Insert(id_, first + at / kPageBytes, block.span().subspan(at, bytes));
+  }
+  return {};
+}
+
+void Input::Prefetch(std::vector<uint64_t> offsets, uint64_t bytes) const {
+  constexpr size_t kMostPages = 512;  // of those that are kept
+  // What is farther apart is not worth to be read with all that is between.
+  constexpr uint64_t kGap = uint64_t{64} << 10;
+  if (!is_remote()) return;
+  std::ranges::sort(offsets);
+  std::vector<ReadRequest> requests;
+  uint64_t next = 0;  // the first page that was not looked at
+  for (const uint64_t offset : offsets) {
+    if (offset >= size()) break;
+    const uint64_t end = offset + std::min(bytes, size() - offset);
+    for (next = std::max(next, offset / kPageBytes);
+         next * kPageBytes < end && requests.size() < kMostPages; ++next) {
+      if (Pages::Shared().Has(id_, next)) continue;
+      const ByteRange range{next * kPageBytes, kPageBytes};
+      requests.push_back({"", {.range = range, .if_match = info_.generation}, kPageBytes});
+    }
+  }
+  // One page alone comes with those around it when it is read.
+  if (requests.size() < 2) return;
+  // Stores join only requests in ascending order.
+  std::vector<ReadRequest> groups;
+  for (size_t end = requests.size(), begin = end; end > 0; end = begin) {
+    do {
+      --begin;
+    } while (begin > 0 &&
+             requests[begin].options.range.offset - requests[begin - 1].options.range.offset <=
+                 kGap);
+    const auto at = requests.begin();
+    groups.insert(groups.end(), at + static_cast<ptrdiff_t>(begin),
+                  at + static_cast<ptrdiff_t>(end));
+  }
+  const auto answers = store_->ReadMany(groups);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const uint64_t begin = groups[i].options.range.offset;
+    if (!answers[i] || !*answers[i]) continue;
+    const Value& value = **answers[i];
+    const bool is_whole = value.bytes.size() == std::min(kPageBytes, size() - begin);
+    if (!is_whole || value.info.generation != info_.generation) continue;
+    Pages::Shared().Insert(id_, begin / kPageBytes, value.bytes.span());
+  }
+}
+
+}  // namespace ndlfs::backends::hdf5
