@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "backends/format/npy/npz.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "backends/detection.h"
+#include "backends/format/npy/npy.h"
 #include "backends/format/npy/npz_names.h"
 #include "backends/store/local/local_source.h"
 #include "tests/support/numpy_text.h"
