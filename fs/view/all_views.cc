@@ -10,7 +10,6 @@
 #ifdef NDLFS_WITH_HDF5
 #include "fs/view/dap/dap4_provider.h"
 #endif
-#include "fs/view/group_part_provider.h"
 #include "fs/view/image/views.h"
 #include "fs/view/page/views.h"
 #include "fs/view/part_provider.h"
