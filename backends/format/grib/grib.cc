@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/base/load_number.h"
 #include "backends/codec/grib/field_codec.h"
 #include "backends/format/array_source.h"
 #include "backends/format/grib/header_check.h"
@@ -432,11 +433,7 @@ class GribHierarchy final : public Hierarchy {
 // section 1.
 bool BeginsAsMessage(ConstByteSpan bytes) {
   const auto number = [&](size_t at, size_t count) {
-    uint64_t value = 0;
-    for (size_t i = 0; i < count; ++i) {
-      value = value << 8 | std::to_integer<uint64_t>(bytes[at + i]);
-    }
-    return value;
+    return LoadNumber(bytes.subspan(at, count));
   };
   constexpr uint64_t kLeastMessage = 32, kMostHeader = 4096;
   if (bytes.size() < 28) return false;

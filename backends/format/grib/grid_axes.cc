@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/base/load_number.h"
 #include "backends/codec/grib/coordinates.h"
 #include "backends/codec/grib/message.h"
 #include "backends/codec/grib/projection.h"
@@ -294,10 +295,7 @@ std::vector<model::Attribute> KeysOfUnstructured(const GribGrid& grid) {
   const std::span<const std::byte> section = *grid.section;
   constexpr size_t kUsed = 15, kReference = 18, kIdentifier = 19, kEnd = 35;
   if (section.size() < kEnd) return {};
-  uint64_t used = 0;
-  for (size_t i = kUsed; i < kReference; ++i) {
-    used = used << 8 | std::to_integer<uint64_t>(section[i]);
-  }
+  const uint64_t used = LoadNumber(section.subspan(kUsed, kReference - kUsed));
   std::string identifier;
   for (size_t i = kIdentifier; i < kEnd; ++i) {
     identifier += fmt::format("{:02x}", std::to_integer<unsigned>(section[i]));

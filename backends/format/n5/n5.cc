@@ -12,6 +12,7 @@
 
 #include "backends/base/checked.h"
 #include "backends/base/json.h"
+#include "backends/base/load_number.h"
 #include "backends/codec/codec_chain.h"
 #include "backends/codec/registry.h"
 #include "backends/format/chunk_encoding.h"
@@ -61,9 +62,7 @@ class BigEndianReader {
   // nullopt at the end.
   std::optional<uint32_t> Take(size_t width) {
     if (bytes_.size() < width) return std::nullopt;
-    uint32_t value = 0;
-    for (size_t i = 0; i < width; ++i)
-      value = value << 8 | std::to_integer<uint32_t>(bytes_[i]);
+    const auto value = static_cast<uint32_t>(LoadNumber(bytes_.first(width)));
     bytes_ = bytes_.subspan(width);
     return value;
   }

@@ -17,6 +17,7 @@
 
 #include "backends/base/bytes.h"
 #include "backends/base/checked.h"
+#include "backends/base/load_number.h"
 #include "backends/format/netcdf3/header.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/container/classic_arrays.h"
@@ -39,12 +40,6 @@ using backends::netcdf3::Type;
 using model::MutexLock;
 using model::Result;
 
-uint64_t GetBig(ConstByteSpan bytes) {
-  uint64_t value = 0;
-  for (const std::byte byte : bytes) value = value << 8 | std::to_integer<uint64_t>(byte);
-  return value;
-}
-
 void PutBig(uint64_t value, ByteSpan out) {
   for (size_t i = out.size(); i-- > 0; value >>= 8) out[i] = static_cast<std::byte>(value);
 }
@@ -63,14 +58,16 @@ struct Encoding {
 };
 
 void EncodeSigned(ConstByteSpan value, ByteSpan out) {
-  PutBig(static_cast<uint64_t>(Extend(GetBig(value), value.size())), out);
+  PutBig(static_cast<uint64_t>(Extend(backends::LoadNumber(value), value.size())), out);
 }
 
-void EncodeUnsigned(ConstByteSpan value, ByteSpan out) { PutBig(GetBig(value), out); }
+void EncodeUnsigned(ConstByteSpan value, ByteSpan out) {
+  PutBig(backends::LoadNumber(value), out);
+}
 
 template <typename Integer>
 void EncodeDouble(ConstByteSpan value, ByteSpan out) {
-  const auto integer = static_cast<Integer>(GetBig(value));
+  const auto integer = static_cast<Integer>(backends::LoadNumber(value));
   const auto real = static_cast<double>(integer);
   // A number that is rounded up to this one is no such integer any more.
   constexpr auto kEnd = 2.0 * static_cast<double>(std::numeric_limits<Integer>::max() / 2 + 1);

@@ -10,6 +10,8 @@
 #include <optional>
 #include <string_view>
 
+#include "backends/base/load_number.h"
+
 namespace ndlfs::fs {
 namespace {
 
@@ -53,12 +55,6 @@ void WriteDeclaration(std::string& out, const DapDataset& dataset,
   out += "    } " + name + ";\n";
 }
 
-uint64_t GetBigBits(std::string_view bytes) {
-  uint64_t value = 0;
-  for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
-  return value;
-}
-
 std::string RealText(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
@@ -92,7 +88,7 @@ void WriteAttributes(std::string& out, const std::vector<Attribute>& attributes)
 }  // namespace
 
 std::string DapNumberText(std::string_view bytes, Type type) {
-  const uint64_t bits = GetBigBits(bytes);
+  const uint64_t bits = backends::LoadNumber(backends::AsBytes(bytes));
   switch (type) {
     case Type::kByte:
       return fmt::format("{}", static_cast<int8_t>(bits));
