@@ -12,6 +12,7 @@
 #include <string>
 
 #include "model/base64.h"
+#include "model/spelling.h"
 #include "model/utf8.h"
 
 namespace ndlfs::model {
@@ -30,18 +31,12 @@ bool Skip(std::string_view& text, std::string_view set) {
   return end > 0;
 }
 
-std::string ToLower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-  return lower;
-}
-
 bool IsWord(std::string_view text) {
   // The last ones are those of R's reader.
   static constexpr std::array<std::string_view, 17> kWords = {
       "",    "~",  "null", "true", "false",       "yes",      "no",           "y", "n", "on",
       "off", "<<", "=",    ".na",  ".na.integer", ".na.real", ".na.character"};
-  return std::find(kWords.begin(), kWords.end(), ToLower(text)) != kWords.end();
+  return std::find(kWords.begin(), kWords.end(), LowerCase(text)) != kWords.end();
 }
 
 // Whether `text`, after the sign, is a number of base 60: "1:30:00.5". Some
@@ -92,7 +87,7 @@ bool IsNumber(std::string_view text) {
     // To ruamel.yaml, which reads 1.1 and 1.2, "-_1" is a number.
     if (!text.empty() && text.find_first_not_of("0123456789_") == text.npos) return true;
   }
-  const std::string lower = ToLower(text);
+  const std::string lower = LowerCase(text);
   return lower == ".inf" || lower == ".nan" || LooksDecimal(text) || IsPrefixedInteger(text) ||
          IsSexagesimal(text);
 }
