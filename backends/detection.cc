@@ -327,10 +327,6 @@ void LookForStores(const Source& source, const std::string& path, std::string_vi
 
 std::span<const std::string_view> MarkersAskedFirst() { return kAskedFirst; }
 
-const Format* DetectFile(const Source& source, std::string_view path) {
-  return LookIntoFile(source, path, Detection::kContent).format;
-}
-
 model::Result<const Format*> DetectStore(const Source& source, std::string_view path) {
   const auto status = source.Stat(path, Follow::kYes);
   std::optional<model::Error> passing;

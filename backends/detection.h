@@ -33,7 +33,6 @@ bool MayBeStoreFile(std::string_view file_name);
 // transient error of the system (EIO, too many open files): then nobody can tell, and a later
 // look may succeed. A directory that the caller may not read is no store.
 model::Result<const Format*> DetectDirectory(const Source& source, std::string_view path);
-const Format* DetectFile(const Source& source, std::string_view path);
 // The format of the store at `path`, be it a file or a directory; null if it is no store, or
 // does not exist. Fails like DetectDirectory().
 model::Result<const Format*> DetectStore(const Source& source, std::string_view path);

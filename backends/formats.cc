@@ -16,7 +16,6 @@
 #include "backends/format/ndl/ndl.h"
 #include "backends/format/netcdf3/netcdf3.h"
 #include "backends/format/npy/npy.h"
-#include "backends/format/npy/npz.h"
 #include "backends/format/precomputed/precomputed.h"
 #include "backends/format/tiff/tiff.h"
 #include "backends/format/zarr/zarr_format.h"

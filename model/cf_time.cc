@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "model/spelling.h"
+
 namespace ndlfs::model {
 namespace {
 
@@ -14,14 +16,6 @@ constexpr Nanoseconds kSecond = 1'000'000'000;
 constexpr Nanoseconds kDay = 86400 * kSecond;
 constexpr int64_t kMostYears = 10'000'000;
 constexpr double kMostNanoseconds = 3.2e23;  // of as many years
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 constexpr int64_t FloorDivide(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
@@ -201,7 +195,7 @@ bool ScanTime(Scanner& in, size_t least, Clock& clock) {
 bool ScanZone(Scanner& in, Nanoseconds& offset) {
   in.SkipBlanks();
   if (in.done()) return true;
-  const std::string word = Lower(in.rest());
+  const std::string word = LowerCase(in.rest());
   if (word == "z" || word == "utc" || word == "gmt") return true;
   // A sign may lack, as in "1970-1-1 0:00:00 0:00".
   const bool is_west = in.Skip("-");
@@ -246,7 +240,7 @@ std::optional<Calendar> ParseCalendar(std::string_view name) {
       {"366_day", Calendar::kAllLeap},
       {"360_day", Calendar::k360Day},
   }};
-  const std::string lower = Lower(name);
+  const std::string lower = LowerCase(name);
   for (const auto& [known, calendar] : kNames) {
     if (known == lower) return calendar;
   }
@@ -300,7 +294,7 @@ std::optional<Nanoseconds> TimeScale::OfReal(double count) const {
 std::optional<TimeScale> ParseTimeUnits(std::string_view units, std::string_view calendar) {
   TimeScale scale;
   const auto known = ParseCalendar(calendar);
-  const std::string lower = Lower(units);
+  const std::string lower = LowerCase(units);
   const size_t since = lower.find(" since ");
   if (!known || since == std::string::npos) return std::nullopt;
   scale.calendar = *known;

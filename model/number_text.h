@@ -38,13 +38,4 @@ std::optional<Number> ParseNumber(std::string_view text, int base = 10) {
   return text.empty() ? number : std::nullopt;
 }
 
-// Takes a number of exactly `count` digits, which others may follow, off the front of `text`.
-template <typename Number>
-std::optional<Number> TakeDigits(std::string_view& text, size_t count, int base = 10) {
-  if (text.size() < count || text.starts_with('-')) return std::nullopt;
-  const auto number = ParseNumber<Number>(text.substr(0, count), base);
-  if (number) text.remove_prefix(count);
-  return number;
-}
-
 }  // namespace ndlfs::model

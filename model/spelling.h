@@ -3,9 +3,14 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace ndlfs::model {
+
+// Only letters of ASCII have two cases here, whatever the locale.
+std::string LowerCase(std::string_view text);
+bool EqualsIgnoringCase(std::string_view a, std::string_view b);
 
 // The number of edits that turn one word into the other: inserting, deleting or
 // replacing a letter, or exchanging two neighbours. Ignores case. Takes time

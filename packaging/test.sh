@@ -35,7 +35,7 @@ threads='^(mount[.](access|changes|load|users)$|cache_test|fs_threads_test)'
 # What mounts, and what the optimized executable has to show: that it bears faults, limits and load, and that
 # random stores are right; and schedules, whose scheduler takes the place of functions that sanitizers replace.
 # Everything else has run with the sanitizers.
-of_executable='^schedules_test|^mount[.](faults|nth_[a-z_]*|differential|waiting|limits|load|views|random|writer|tools|recipes|clocks|command_line|system|old_kernel)'
+of_executable='^schedules_test|^mount[.](faults|nth_[a-z_]*|differential|waiting|limits|load|views|copies|random|writer|tools|recipes|clocks|command_line|system|old_kernel)'
 # What mounts waits more than it computes.
 waiting=$((4 * jobs))
 started=$SECONDS
@@ -213,7 +213,7 @@ if [ "$sanitizers" = 1 ]; then
   timed "scripts" check_scripts
   timed "tests of the executable, the rest" finish_tests_of_executable
   timed "tests with address and undefined behaviour sanitizers" \
-    run_ctest asan "$waiting" -E '^mount[.](mutation|recipes|old_kernel)$'
+    run_ctest asan "$waiting" -E '^mount[.](mutation|copies|recipes|old_kernel)$'
 else
   timed "release build" build release
   timed "format" check_format

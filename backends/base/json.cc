@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "backends/base/json_exact.h"
+#include "backends/base/json_scan.h"
 #include "model/base64.h"
 #include "model/string_hash.h"
 #include "model/utf8.h"

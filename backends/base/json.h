@@ -29,7 +29,7 @@ inline constexpr uint64_t kMostBytesOfJsonTree = uint64_t{20} << 20;
 constexpr uint64_t BytesToParseJson(uint64_t size) {
   return 2 * size + std::min(20 * size, kMostBytesOfJsonTree);
 }
-// The same for one MessagePack document. See json_exact.h for byte strings.
+// The same for one MessagePack document. See json_scan.h for byte strings.
 model::Result<Json> ParseMsgpack(ConstByteSpan bytes, size_t max_values = SIZE_MAX);
 
 // The value of a key that metadata must have. The error names the key.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "backends/base/utf32_text.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "model/utf8.h"
@@ -82,6 +86,20 @@ void RewriteUtf32(const std::vector<Utf32Run>& runs, size_t size, ByteSpan eleme
       }
     }
   }
+}
+
+std::string ComposeCharacters(std::string_view text) {
+  const bool is_ascii =
+      std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (is_ascii) return std::string(text);
+  utf8proc_uint8_t* composed = nullptr;
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+  const auto size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                   static_cast<utf8proc_ssize_t>(text.size()), &composed, options);
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(composed, &std::free);
+  if (size < 0) return std::string(text);
+  return {reinterpret_cast<const char*>(composed), static_cast<size_t>(size)};
 }
 
 }  // namespace ndlfs::backends

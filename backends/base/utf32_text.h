@@ -4,6 +4,8 @@
 // UTF-32. No character takes more bytes in UTF-8.
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/base/bytes.h"
@@ -26,5 +28,9 @@ model::Result<std::vector<Utf32Run>> FindUtf32(const model::Datatype& type);
 // Rewrites the text in `elements`, whole elements of `size` bytes, and fills up with NULs. The
 // text is little-endian. Codes that are no characters become U+FFFD.
 void RewriteUtf32(const std::vector<Utf32Run>& runs, size_t size, ByteSpan elements);
+
+// `text` in Unicode's normalization form C, in which "é" is one character. A text that is not
+// UTF-8 stays as it is.
+std::string ComposeCharacters(std::string_view text);
 
 }  // namespace ndlfs::backends

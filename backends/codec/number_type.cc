@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "backends/base/json_exact.h"
+#include "backends/base/json_scan.h"
 #include "backends/base/numpy_dtype.h"
 #include "backends/codec/byte_swap.h"
 #include "model/number_text.h"

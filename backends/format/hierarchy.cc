@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "backends/format/outline.h"
 #include "backends/store/read_set.h"
 #include "model/path_name.h"
 
@@ -26,27 +25,6 @@ uint64_t HeldBytes(const model::Value& value) {
     bytes += region->points.size() * 2 * sizeof(region->points);
   }
   return bytes;
-}
-
-model::Result<model::Group> AllOf(const Hierarchy& hierarchy, const Outline& outline,
-                                  const std::string& path) {
-  NDLFS_TRY(auto group, LoadGroup(hierarchy, outline, path));
-  for (const Outline& child : outline.children) {
-    const std::string child_path = model::JoinPath(path, child.name);
-    if (child.kind == Outline::Kind::kLink) continue;
-    if (child.kind == Outline::Kind::kGroup) {
-      NDLFS_TRY(auto below, AllOf(hierarchy, child, child_path));
-      group.groups.push_back(std::move(below));
-      continue;
-    }
-    NDLFS_TRY(auto array, LoadArray(hierarchy, child, child_path));
-    if (child.kind == Outline::Kind::kDimCoord) {
-      group.dimcoords.push_back(std::move(array));
-    } else {
-      group.ndarrays.push_back(static_cast<model::Ndarray&&>(array));
-    }
-  }
-  return group;
 }
 
 // The dimension coordinate `name` of the group at `group_path` or the nearest
@@ -102,17 +80,6 @@ uint64_t Hierarchy::HashVersions(std::span<const std::optional<ValueInfo>> value
   VersionHash hash;
   for (const auto& value : values) hash.Add(VersionOf(value));
   return hash.value();
-}
-
-model::Result<model::Group> ReadGroup(const Hierarchy& hierarchy, std::string_view path,
-                                      std::vector<std::string>* errors) {
-  NDLFS_TRY(Outline outline, ReadOutline(hierarchy, path, errors));
-  if (outline.kind != Outline::Kind::kGroup) {
-    Outline around{.node = std::make_shared<const Node>()};
-    around.children.push_back(std::move(outline));
-    return AllOf(hierarchy, around, "");
-  }
-  return AllOf(hierarchy, outline, std::string(path));
 }
 
 bool IsDimCoordName(std::string_view name, const std::vector<std::string>& names) {

@@ -119,15 +119,6 @@ class Hierarchy {
   static uint64_t HashVersions(std::span<const std::optional<ValueInfo>> values);
 };
 
-// All objects as one model, from which the NDL of a whole store is written. A second name of an
-// object has its shape and type only. Objects that cannot be loaded are left out; `errors`, if
-// given, gets a line for each that is missing or has an error of its own.
-//
-// Does not fill in values of arrays. Begins at `path`, which is a group or an array; the array
-// is then all that the returned group holds.
-model::Result<model::Group> ReadGroup(const Hierarchy& hierarchy, std::string_view path,
-                                      std::vector<std::string>* errors = nullptr);
-
 // Whether the array `name` with dimension names `names` is a dimension coordinate: it has one
 // dimension, and that has the name of the array.
 bool IsDimCoordName(std::string_view name, const std::vector<std::string>& names);

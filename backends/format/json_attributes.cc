@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "backends/base/json_exact.h"
 #include "backends/base/json_scan.h"
 #include "model/string_hash.h"
 

@@ -23,7 +23,6 @@ class ForwardingSource : public Source {
   std::string identity() const override { return source_->identity(); }
   const Source& base() const override { return source_->base(); }
   std::optional<int64_t> ClockNs() const override { return source_->ClockNs(); }
-  bool has_symlinks() const override { return source_->has_symlinks(); }
   bool looks_are_requests() const override { return source_->looks_are_requests(); }
   bool is_shared() const override { return source_->is_shared(); }
   model::Result<std::optional<FileStatus>> Stat(std::string_view path,

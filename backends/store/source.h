@@ -103,8 +103,6 @@ class Source {
   // As Store::ClockNs(), for the file system of the top.
   virtual std::optional<int64_t> ClockNs() const;
 
-  // Whether the tree may have symbolic links.
-  virtual bool has_symlinks() const { return false; }
   // Whether each look at a path is a request to a server. If so, stores are recognized by the
   // names of files, and files with other names are not looked into.
   virtual bool looks_are_requests() const { return false; }

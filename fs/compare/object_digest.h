@@ -9,6 +9,7 @@
 
 #include "backends/format/hierarchy.h"
 #include "fs/compare/sha256.h"
+#include "model/entities.h"
 
 namespace ndlfs::fs {
 
@@ -28,5 +29,15 @@ struct DigestedMember {
 
 // The digest of a group with the digest of its own attributes, and its members in any order.
 Sha256Digest DigestOfGroup(const Sha256Digest& attributes, std::vector<DigestedMember> members);
+
+// The form in which values of attributes are compared: the same for every format.
+// ndlfs-digest(5) defines it.
+
+// The value of an attribute as compact JSON. A list of one item counts as this item; the widths
+// of numbers do not count.
+std::string CanonicalValue(const model::Attribute& attribute);
+
+// The name of each dimension of an array, "" for one without; empty if none has a name.
+std::vector<std::string> DimensionNames(const model::Ndarray& array);
 
 }  // namespace ndlfs::fs

@@ -15,7 +15,7 @@
 #include <memory>
 #include <utility>
 
-#include "backends/store/local/crossing.h"
+#include "backends/store/local/source_root.h"
 #include "fs/fuse/fuse.h"
 #include "fs/fuse/operations.h"
 #include "fs/fuse/preflight.h"

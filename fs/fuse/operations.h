@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "backends/store/local/source_root.h"
-#include "fs/fuse/caller_finder.h"
+#include "fs/fuse/caller_state.h"
 #include "fs/fuse/inode_table.h"
 #include "fs/fuse/open_handles.h"
 #include "fs/fuse/passthrough.h"

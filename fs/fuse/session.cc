@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: MIT
 #include "fs/fuse/session.h"
 
+#include <pthread.h>
+#include <semaphore.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdarg>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <list>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "backends/base/capabilities.h"
 #include "fs/fuse/fuse.h"
 #include "fs/fuse/init_answer.h"
-#include "fs/fuse/receivers.h"
 #include "fs/serve/last_resort.h"
 #include "fs/serve/logging.h"
 #include "fs/serve/signals_blocked.h"
@@ -23,6 +33,186 @@
 
 namespace ndlfs::fs {
 namespace {
+
+using model::MutexLock;
+using std::chrono::milliseconds;
+
+// The threads that take requests from the kernel and serve them. libfuse's own loop has a fixed
+// number of threads, and all of them may be busy with requests that take long. This class adds
+// a thread whenever none has been free for some milliseconds, so that one always takes the next
+// request. Otherwise it keeps few threads: the kernel gives requests to all in turn, and a
+// thread that has slept for long is slow.
+class Receivers {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // `least` threads serve `session`. `wake` is called when Tick() should be called within some
+  // time.
+  Receivers(fuse_session* session, unsigned least,
+            std::function<void(Clock::duration within)> wake);
+  ~Receivers();
+  Receivers(const Receivers&) = delete;
+  Receivers& operator=(const Receivers&) = delete;
+
+  // Starts the threads, and waits until the session has ended: because it was unmounted, or by
+  // a signal that the calling thread gets. Then the threads take no more requests, but may
+  // still serve some. Returns 0 or a negative errno.
+  int Run();
+  // Waits for the threads.
+  void Join() EXCLUDES(mutex_);
+
+  // Adds a thread if none is free. Returns when to call it again.
+  std::optional<Clock::duration> Tick(Clock::time_point now) EXCLUDES(mutex_);
+
+  // How many threads there are now.
+  size_t size() const { return size_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Receiver {
+    std::thread thread;
+    std::atomic<bool> has_ended{false};
+  };
+
+  bool Start() EXCLUDES(mutex_);
+  void Serve(Receiver& self);
+  void JoinEnded() EXCLUDES(mutex_);
+
+  fuse_session* const session_;
+  const unsigned least_;
+  const std::function<void(Clock::duration)> wake_;
+  sem_t ended_;
+  std::atomic<int> error_{0};
+  std::atomic<unsigned> free_{0};  // threads that wait for a request
+  std::atomic<size_t> size_{0};
+  std::atomic<bool> is_over_{false};
+  std::optional<Clock::time_point> none_free_since_;  // only Tick() uses it
+  model::Mutex mutex_;
+  std::list<Receiver> receivers_ GUARDED_BY(mutex_);
+};
+
+// Longer than a request that takes no time needs, and too short to be noticed.
+constexpr milliseconds kNoneFree{5};
+// More than the requests that RequestQueue runs on threads that bring them.
+constexpr size_t kMost = 256;
+
+// Makes a thread return from waiting for a request. Otherwise nobody uses this signal, and it
+// is ignored unless there is a handler.
+constexpr int kInterruption = SIGURG;
+
+void HandleInterruptions() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) {};
+  ::sigaction(kInterruption, &action, nullptr);
+}
+
+Receivers::Receivers(fuse_session* session, unsigned least,
+                     std::function<void(Clock::duration)> wake)
+    : session_(session), least_(least), wake_(std::move(wake)) {
+  ::sem_init(&ended_, 0, 0);
+}
+
+Receivers::~Receivers() {
+  Join();
+  ::sem_destroy(&ended_);
+}
+
+int Receivers::Run() {
+  HandleInterruptions();
+  for (unsigned i = 0; i < least_; ++i) {
+    if (Start()) continue;
+    if (i == 0) return -EAGAIN;
+    break;  // Tick() tries again
+  }
+  // libfuse handles the signals that end the session, which interrupt sem_wait().
+  while (fuse_session_exited(session_) == 0) ::sem_wait(&ended_);
+  is_over_ = true;
+  return error_;
+}
+
+bool Receivers::Start() {
+  const SignalsBlocked blocked;
+  const MutexLock lock(mutex_);
+  if (is_over_ || receivers_.size() >= kMost) return false;
+  try {
+    Receiver& added = receivers_.emplace_back();
+    ++size_;
+    added.thread = std::thread([this, &added] { Serve(added); });
+    return true;
+  } catch (const std::exception&) {  // neither memory nor a thread
+    if (!receivers_.empty() && !receivers_.back().thread.joinable()) {
+      receivers_.pop_back();
+      --size_;
+    }
+    return false;
+  }
+}
+
+void Receivers::Serve(Receiver& self) {
+  fuse_buf buffer = {};
+  while (!is_over_ && fuse_session_exited(session_) == 0) {
+    ++free_;
+    const int received = fuse_session_receive_buf(session_, &buffer);
+    const bool is_last = --free_ == 0;
+    if (received == -EINTR) continue;
+    if (received <= 0) {
+      if (received < 0) {
+        error_ = received;
+        fuse_session_exit(session_);
+      }
+      break;
+    }
+    if (is_last) wake_(kNoneFree);
+    fuse_session_process_buf(session_, &buffer);
+    if (free_ >= least_) break;  // others were added while this one was busy
+  }
+  std::free(buffer.mem);
+  --size_;
+  self.has_ended = true;
+  if (fuse_session_exited(session_) != 0) ::sem_post(&ended_);
+}
+
+std::optional<Receivers::Clock::duration> Receivers::Tick(Clock::time_point now) {
+  JoinEnded();
+  if (is_over_ || free_ != 0 || size_ == 0) {
+    none_free_since_.reset();
+    return std::nullopt;
+  }
+  if (!none_free_since_) none_free_since_ = now;
+  if (now - *none_free_since_ >= kNoneFree) {
+    Start();
+    none_free_since_.reset();
+  }
+  return kNoneFree;
+}
+
+void Receivers::JoinEnded() {
+  std::list<Receiver> ended;
+  {
+    const MutexLock lock(mutex_);
+    for (auto it = receivers_.begin(); it != receivers_.end();) {
+      const auto receiver = it++;
+      if (receiver->has_ended) ended.splice(ended.end(), receivers_, receiver);
+    }
+  }
+  for (Receiver& receiver : ended) receiver.thread.join();
+}
+
+void Receivers::Join() {
+  is_over_ = true;
+  std::list<Receiver> all;
+  {
+    const MutexLock lock(mutex_);
+    all.swap(receivers_);
+  }
+  for (Receiver& receiver : all) {
+    // It may be about to wait when the signal comes.
+    while (!receiver.has_ended) {
+      ::pthread_kill(receiver.thread.native_handle(), kInterruption);
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    receiver.thread.join();
+  }
+}
 
 // libfuse says why something failed only through its log.
 class FuseLog {

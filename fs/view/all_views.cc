@@ -8,7 +8,6 @@
 #include "fs/view/container/views.h"
 #include "fs/view/dap/dap4_provider.h"
 #include "fs/view/dap/dap_provider.h"
-#include "fs/view/group_part_provider.h"
 #include "fs/view/image/views.h"
 #include "fs/view/page/views.h"
 #include "fs/view/part_provider.h"

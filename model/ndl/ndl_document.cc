@@ -5,7 +5,7 @@
 #include <array>
 
 #include "model/error.h"
-#include "model/ndl/yaml_scalar.h"
+#include "model/ndl/yaml_text.h"
 #include "model/path_name.h"
 
 namespace ndlfs::model {

@@ -12,7 +12,7 @@
 #include "model/ndl/ndl_source.h"
 #include "model/ndl/ndl_type_reader.h"
 #include "model/ndl/ndl_value_reader.h"
-#include "model/ndl/yaml_scalar.h"
+#include "model/ndl/yaml_text.h"
 #include "model/ndl/yaml_tree.h"
 #include "model/path_name.h"
 

@@ -8,7 +8,7 @@
 
 #include "model/file_set.h"
 #include "model/ndl/ndl_type_reader.h"
-#include "model/ndl/yaml_scalar.h"
+#include "model/ndl/yaml_text.h"
 #include "model/value.h"
 
 namespace ndlfs::model {

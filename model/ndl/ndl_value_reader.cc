@@ -11,7 +11,7 @@
 #include "model/error.h"
 #include "model/ndl/ndl_rules.h"
 #include "model/ndl/ndl_type_reader.h"
-#include "model/ndl/yaml_scalar.h"
+#include "model/ndl/yaml_text.h"
 
 namespace ndlfs::model {
 namespace {

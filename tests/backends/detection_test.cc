@@ -25,7 +25,6 @@
 #include "backends/format/n5/n5.h"
 #include "backends/format/netcdf3/netcdf3.h"
 #include "backends/format/npy/npy.h"
-#include "backends/format/npy/npz.h"
 #include "backends/format/tiff/tiff.h"
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/format/zip/zarr_zip.h"

@@ -253,6 +253,15 @@ class Views:
         with astropy.io.fits.open(path, do_not_scale_image_data=True) as file:
             header, raw = file[0].header, file[0].data.reshape(self.stored.shape)
         zero = header.get("BZERO", 0)
+        if "BSCALE" in header:
+            # The packing is said: beside it BZERO is that of the values.
+            attributes = self.array.attributes
+            scale, offset = (float(attributes.get(name, one)) for name, one in (("scale_factor", 1), ("add_offset", 0)))
+            zeros = [0, -128, 1 << 15, 1 << 31, 1 << 63]  # of FITS' integers with the other sign
+            raw_zero = min(zeros, key=lambda one: abs(offset + scale * one - zero))
+            if header["BSCALE"] != scale or not np.isclose(offset + scale * raw_zero, zero):
+                return False
+            zero = raw_zero
         found = raw if raw.dtype.kind == "f" else np.asarray(raw.astype(object) + int(zero)).astype(self.stored.dtype)
         is_blank = raw == header["BLANK"] if "BLANK" in header else np.zeros(raw.shape, bool)
         return same(found, self.stored) and (raw.dtype.kind == "f" or not np.any(is_blank & ~self.array.missing()))

@@ -21,7 +21,7 @@
 #include "backends/store/object/signature.h"
 #include "backends/store/object/token.h"
 #include "backends/store/object/xml_answers.h"
-#include "backends/store/s3/assumed_role.h"
+#include "backends/store/s3/aws_profile.h"
 #include "backends/store/schemes/url_rules.h"
 
 namespace ndlfs::backends {

@@ -33,18 +33,5 @@ TEST(NumberTextTest, TakesTheFrontOfAText) {
   EXPECT_EQ(text, "x");
 }
 
-TEST(NumberTextTest, TakesSoManyDigits) {
-  std::string_view text = "20240131";
-  EXPECT_EQ(TakeDigits<int>(text, 4), 2024);
-  EXPECT_EQ(TakeDigits<unsigned>(text, 2), 1u);
-  EXPECT_EQ(TakeDigits<unsigned>(text, 3), std::nullopt);
-  EXPECT_EQ(text, "31");
-  text = "-123";
-  EXPECT_EQ(TakeDigits<int>(text, 4), std::nullopt);
-  text = "1-23";
-  EXPECT_EQ(TakeDigits<int>(text, 2), std::nullopt);
-  EXPECT_EQ(text, "1-23");
-}
-
 }  // namespace
 }  // namespace ndlfs::model

@@ -23,5 +23,12 @@ TEST(NearestSpellingTest, FindsTheWordThatWasMeant) {
   EXPECT_EQ(NearestSpelling(std::string(1000, 'a'), kWords), "");
 }
 
+TEST(SpellingTest, LettersOfAsciiAloneHaveACase) {
+  EXPECT_EQ(LowerCase("Days SINCE \xc3\x89[Z@"), "days since \xc3\x89[z@");
+  EXPECT_TRUE(EqualsIgnoringCase("Content-Type", "content-tYPE"));
+  EXPECT_FALSE(EqualsIgnoringCase("a", "ab"));
+  EXPECT_FALSE(EqualsIgnoringCase("[", "{"));
+}
+
 }  // namespace
 }  // namespace ndlfs::model

@@ -34,7 +34,6 @@ def texts_of_zarr(path):
         harness.write(f"{path}/{chunk}", struct.pack("<I", len(texts)) + elements)
 
 
-
 STORES = stores.STORES + [("texts.nc", texts_of_netcdf, "st"), ("texts.zarr", texts_of_zarr, "")]
 # Each copies a folder, or a file, to a place that is not there yet.
 PROGRAMS = {

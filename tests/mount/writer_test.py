@@ -121,7 +121,9 @@ class WriterTest(harness.SourceTestCase):
         sizes = []
 
         def grow(number):
-            if number % 10 == 0 and array.shape[0] < 64 * CHUNK:
+            # The array waits for its readers: on a busy machine they would see nothing but its last size.
+            chunks = array.shape[0] // CHUNK
+            if number % 10 == 0 and chunks < 64 and len(sizes) >= chunks:
                 array.append(np.full(CHUNK, number, "<u4"))
 
         def read(mounted):

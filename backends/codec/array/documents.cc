@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/base/json_exact.h"
+#include "backends/base/json_scan.h"
 #include "backends/codec/element_stream_writer.h"
 #include "backends/codec/factories.h"
 #include "backends/codec/number_type.h"

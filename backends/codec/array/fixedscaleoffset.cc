@@ -3,7 +3,7 @@
 // numcodecs "fixedscaleoffset": decoded = encoded / scale + offset.
 #include <algorithm>
 
-#include "backends/base/json_exact.h"
+#include "backends/base/json_scan.h"
 #include "backends/codec/number_filter.h"
 
 namespace ndlfs::backends {

@@ -15,7 +15,7 @@
 
 #include "backends/codec/factories.h"
 #include "backends/codec/little_endian.h"
-#include "backends/codec/stream/blosc_blocks.h"
+#include "backends/codec/stream/blosc_stream.h"
 
 namespace ndlfs::backends {
 namespace {

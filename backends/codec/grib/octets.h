@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "backends/base/bytes.h"
+#include "backends/base/load_number.h"
 
 namespace ndlfs::backends {
 
@@ -26,11 +27,7 @@ class GribOctets {
       is_short_ = true;
       return 0;
     }
-    uint64_t value = 0;
-    for (size_t i = 0; i < count; ++i) {
-      value = value << 8 | std::to_integer<uint64_t>(bytes_[octet - 1 + i]);
-    }
-    return value;
+    return LoadNumber(bytes_.subspan(octet - 1, count));
   }
   uint8_t U8(size_t octet) const { return static_cast<uint8_t>(Unsigned(octet, 1)); }
   uint16_t U16(size_t octet) const { return static_cast<uint16_t>(Unsigned(octet, 2)); }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "backends/base/checked.h"
+#include "backends/base/load_number.h"
 #include "backends/store/cancellation.h"
 
 namespace ndlfs::backends {
@@ -26,11 +27,7 @@ class J2kBytes {
       is_short_ = true;
       return 0;
     }
-    uint64_t value = 0;
-    for (size_t i = 0; i < count; ++i) {
-      value = value << 8 | std::to_integer<uint64_t>(bytes_[at + i]);
-    }
-    return value;
+    return LoadNumber(bytes_.subspan(at, count));
   }
   unsigned U8(size_t at) const { return static_cast<unsigned>(Take(at, 1)); }
   unsigned U16(size_t at) const { return static_cast<unsigned>(Take(at, 2)); }

@@ -7,14 +7,10 @@
 #include <cstring>
 #include <memory>
 
+#include "backends/codec/little_endian.h"
+
 namespace ndlfs::backends {
 namespace {
-
-uint32_t PngNumber(const std::byte* at) {
-  uint32_t number = 0;
-  for (int i = 0; i < 4; ++i) number = number << 8 | std::to_integer<uint32_t>(at[i]);
-  return number;
-}
 
 struct PngInput {
   const std::byte* next;
@@ -53,12 +49,13 @@ model::Result<PngHeader> ReadPngHeader(ConstByteSpan data) {
   constexpr uint32_t kIhdr = 0x49484452;
   constexpr size_t kHeaderBytes = 26;
   PngHeader header;
-  const bool is_png = data.size() >= kHeaderBytes && PngNumber(data.data()) == kSignature &&
-                      PngNumber(data.data() + 4) == kSignatureEnd &&
-                      PngNumber(data.data() + 12) == kIhdr;
+  const bool is_png = data.size() >= kHeaderBytes &&
+                      LoadBig<uint32_t>(data.data()) == kSignature &&
+                      LoadBig<uint32_t>(data.data() + 4) == kSignatureEnd &&
+                      LoadBig<uint32_t>(data.data() + 12) == kIhdr;
   if (!is_png) return model::Corrupt("no PNG picture");
-  header.width = PngNumber(data.data() + 16);
-  header.height = PngNumber(data.data() + 20);
+  header.width = LoadBig<uint32_t>(data.data() + 16);
+  header.height = LoadBig<uint32_t>(data.data() + 20);
   header.depth = std::to_integer<unsigned>(data[24]);
   const auto colour = std::to_integer<unsigned>(data[25]);
   header.samples = colour == PNG_COLOR_TYPE_GRAY         ? 1

@@ -4,16 +4,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <utility>
+#include <vector>
 
-#include "backends/format/foreign/coordinate_source.h"
+#include "backends/format/array_source.h"
+#include "backends/format/computed_source.h"
 #include "model/attributes.h"
+#include "model/error.h"
 #include "model/path_name.h"
 #include "model/utf8.h"
 
 namespace ndlfs::backends::foreign {
+namespace {
 
 using model::Result;
+
+// Arrays of float64 that are in no file: `values`, or `size` numbers first, first + step ...,
+// which take no memory.
+Result<std::shared_ptr<const ArraySource>> MakeListedCoordinates(std::vector<double> values) {
+  const uint64_t size = values.size();
+  return MakeComputedSource({size},
+                            [values = std::move(values)](uint64_t i) { return values[i]; });
+}
+
+Result<std::shared_ptr<const ArraySource>> MakeRegularCoordinates(double first, double step,
+                                                                  uint64_t size) {
+  return MakeComputedSource({size},
+                            [=](uint64_t i) { return first + static_cast<double>(i) * step; });
+}
+
+}  // namespace
 
 namespace {
 

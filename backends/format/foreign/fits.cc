@@ -17,7 +17,6 @@
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
 #include "backends/format/foreign/known_fields.h"
-#include "backends/format/foreign/moved_zero.h"
 
 namespace ndlfs::backends::foreign {
 namespace {

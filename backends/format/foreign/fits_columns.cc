@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "backends/base/load_number.h"
 #include "backends/format/foreign/header_text.h"
 
 namespace ndlfs::backends::foreign {
@@ -237,7 +238,7 @@ Result<FitsTableForm> SizesOf(const FitsHeader& header, int64_t& columns) {
 
 // The number that big-endian bytes are, by the letter of the column.
 double NumberOf(char letter, const std::byte* bytes, size_t size) {
-  const uint64_t raw = FitsBigEndian(bytes, size);
+  const uint64_t raw = LoadNumber({bytes, size});
   if (letter == 'E') return std::bit_cast<float>(static_cast<uint32_t>(raw));
   if (letter == 'D') return std::bit_cast<double>(raw);
   if (size == 1) return static_cast<double>(raw);
@@ -276,12 +277,6 @@ Result<void> DecodeText(const FitsColumn& column, std::string_view text, std::by
 }
 
 }  // namespace
-
-uint64_t FitsBigEndian(const std::byte* bytes, size_t size) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < size; ++i) value = value << 8 | std::to_integer<uint64_t>(bytes[i]);
-  return value;
-}
 
 Result<FitsTableForm> ReadTableForm(const FitsHeader& header, bool is_ascii) {
   int64_t count = 0;

@@ -73,7 +73,4 @@ model::Result<void> DecodeItems(const FitsColumn& column, const std::byte* items
 // The bytes that an item takes when it is decoded.
 size_t DecodedItemSize(const FitsColumn& column);
 
-// An unsigned number of a descriptor.
-uint64_t FitsBigEndian(const std::byte* bytes, size_t size);
-
 }  // namespace ndlfs::backends::foreign

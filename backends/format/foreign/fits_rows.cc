@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/base/load_number.h"
 #include "backends/format/block_shape.h"
 
 namespace ndlfs::backends::foreign {
@@ -135,8 +136,8 @@ class VariableRows final : public ArraySource {
   Result<HeapItems> ItemsOf(const FitsColumn& column, const std::byte* descriptor) const {
     const size_t half = column.descriptor;
     HeapItems items;
-    items.count = FitsBigEndian(descriptor, half);
-    const uint64_t begin = FitsBigEndian(descriptor + half, half);
+    items.count = LoadNumber({descriptor, half});
+    const uint64_t begin = LoadNumber({descriptor + half, half});
     if (items.count == 0) return items;
     const auto size = column.letter == 'X' ? items.count / 8 + (items.count % 8 != 0)
                                            : CheckedMultiply(items.count, column.item_size);

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/codec/registry.h"
 #include "backends/format/foreign/fits_rows.h"
-#include "backends/format/foreign/moved_zero.h"
 
 namespace ndlfs::backends::foreign {
 namespace {
@@ -34,6 +34,35 @@ Result<void> DescribePlainRows(const FitsTableForm& form, DescribedArray& array)
   NDLFS_TRY(array.codec, MakeMovedZero(array.stored, std::move(highest_bytes)));
   return {};
 }
+
+// To move by half of the range is to flip the highest bit.
+class MovedZero final : public ArrayToBytesCodec {
+ public:
+  MovedZero(std::shared_ptr<const ArrayToBytesCodec> stored, std::vector<size_t> highest_bytes)
+      : stored_(std::move(stored)), highest_bytes_(std::move(highest_bytes)) {}
+
+  std::string_view name() const override { return "moved zero"; }
+  std::optional<uint64_t> EncodedSize(const ChunkForm& form) const override {
+    return stored_->EncodedSize(form);
+  }
+  bool DecodesInPlace(const ChunkForm& form) const override {
+    return stored_->DecodesInPlace(form);
+  }
+
+  model::Result<void> Decode(ConstByteSpan encoded, const ChunkForm& form,
+                             ByteSpan decoded) const override {
+    NDLFS_RETURN_IF_ERROR(stored_->Decode(encoded, form, decoded));
+    const size_t size = form.dtype.size();
+    for (size_t element = 0; element < decoded.size(); element += size) {
+      for (const size_t place : highest_bytes_) decoded[element + place] ^= std::byte{0x80};
+    }
+    return {};
+  }
+
+ private:
+  const std::shared_ptr<const ArrayToBytesCodec> stored_;
+  const std::vector<size_t> highest_bytes_;
+};
 
 }  // namespace
 
@@ -77,6 +106,12 @@ Result<FitsTable> DescribeTable(const FitsHeader& header, bool is_ascii, const D
   NDLFS_TRY(FitsTablePlace place, FindHeap(header, form, file, offset));
   table.source = MakeVariableRows(std::move(form), std::move(place), options);
   return table;
+}
+
+model::Result<std::shared_ptr<const ArrayToBytesCodec>> MakeMovedZero(
+    const model::Datatype& stored, std::vector<size_t> highest_bytes) {
+  NDLFS_TRY(auto codec, MakeStoredBytes(stored));
+  return std::make_shared<const MovedZero>(std::move(codec), std::move(highest_bytes));
 }
 
 }  // namespace ndlfs::backends::foreign

@@ -3,13 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "backends/codec/codec.h"
 #include "backends/format/foreign/contents.h"
 #include "backends/format/foreign/data_files.h"
 #include "backends/format/foreign/fits_columns.h"
 #include "backends/format/foreign/fits_header.h"
+#include "model/datatype.h"
 #include "model/error.h"
 
 namespace ndlfs::backends::foreign {
@@ -41,5 +44,12 @@ struct TableColumn {
 
 // The columns of a binary table that take bytes in a row.
 model::Result<std::vector<TableColumn>> ColumnsOf(const FitsHeader& header);
+
+// Decodes elements of the type `stored`. Some of their integers are stored with an offset of
+// half their range: FITS stores unsigned integers less 2^(n-1), because it has none, and signed
+// bytes plus 2^7. `highest_bytes` are the places, in a decoded element, of the most significant
+// bytes of these integers.
+model::Result<std::shared_ptr<const ArrayToBytesCodec>> MakeMovedZero(
+    const model::Datatype& stored, std::vector<size_t> highest_bytes);
 
 }  // namespace ndlfs::backends::foreign

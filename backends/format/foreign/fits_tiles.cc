@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/base/load_number.h"
 #include "backends/codec/byte_swap.h"
 #include "backends/codec/registry.h"
 #include "backends/codec/unshuffle.h"
@@ -40,7 +41,7 @@ constexpr int64_t kZeroPixel = -2147483646;
 
 // An integer as FITS has it: of one byte without a sign.
 int64_t SignedBigEndian(const std::byte* bytes, size_t size) {
-  const uint64_t value = FitsBigEndian(bytes, size);
+  const uint64_t value = LoadNumber({bytes, size});
   if (size == 1) return static_cast<int64_t>(value);
   const unsigned shift = 64 - 8 * static_cast<unsigned>(size);
   return static_cast<int64_t>(value << shift) >> shift;
@@ -183,8 +184,8 @@ class TileSource final : public ArraySource {
     const TableColumn* found = table_.Find(column);
     if (found == nullptr) return std::nullopt;
     const size_t half = found->size / 2;
-    const uint64_t count = FitsBigEndian(row.data() + found->offset, half);
-    const uint64_t begin = FitsBigEndian(row.data() + found->offset + half, half);
+    const uint64_t count = LoadNumber({row.data() + found->offset, half});
+    const uint64_t begin = LoadNumber({row.data() + found->offset + half, half});
     if (count == 0) return std::nullopt;
     const auto size = CheckedMultiply(count, found->item_size);
     const auto place = CheckedAdd(table_.heap, begin);
@@ -200,7 +201,7 @@ class TileSource final : public ArraySource {
   double Number(const Row& row, std::string_view column, double otherwise) const {
     const TableColumn* found = table_.Find(column);
     if (found == nullptr) return otherwise;
-    return std::bit_cast<double>(FitsBigEndian(row.data() + found->offset, sizeof(double)));
+    return std::bit_cast<double>(LoadNumber({row.data() + found->offset, sizeof(double)}));
   }
 
   Result<Bytes> Decode(uint64_t tile, const Row& row, uint64_t count) const {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/base/load_number.h"
 #include "backends/format/foreign/grads_time.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
@@ -472,11 +473,8 @@ Result<void> CheckMarker(const OpenedList& files, const Descriptor& descriptor,
   NDLFS_TRY(const auto bytes,
             files.store->Read(files.parts->front().key, kMarker, {0, kMarker}));
   if (!bytes || bytes->size() != kMarker) return {};  // absent, or too short, as others say
-  uint64_t found = 0;
-  for (size_t i = 0; i < kMarker; ++i) {
-    const size_t place = descriptor.is_big ? i : kMarker - 1 - i;
-    found = found << 8 | static_cast<uint8_t>(bytes->data()[place]);
-  }
+  const uint64_t found = LoadNumber(
+      bytes->span(), descriptor.is_big ? model::ByteOrder::kBig : model::ByteOrder::kLittle);
   const uint64_t expected = sizes.grids.front() - 2 * kMarker;
   if (found == expected) return {};
   return model::Corrupt("{}: a record of {} bytes, expected {}",

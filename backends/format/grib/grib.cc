@@ -6,20 +6,290 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "backends/base/checked.h"
+#include "backends/base/load_number.h"
+#include "backends/codec/grib/field_codec.h"
+#include "backends/format/array_source.h"
+#include "backends/format/grib/header_check.h"
 #include "backends/format/grib/header_memory.h"
 #include "backends/format/grib/message_index.h"
-#include "backends/format/grib/node_builder.h"
 #include "backends/format/grib/plan.h"
 #include "backends/format/grib/sidecar.h"
 #include "backends/format/grib/sidecar_index.h"
+#include "backends/format/grib/split_fields.h"
+#include "backends/format/hierarchy.h"
 #include "backends/format/node_cache.h"
+#include "backends/format/stored_chunks.h"
 #include "backends/store/file_name.h"
+#include "backends/store/store.h"
+#include "model/attributes.h"
+#include "model/error.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends {
+
+namespace grib {
+namespace {
+
+using model::Result;
+
+std::shared_ptr<const ArrayToBytesCodec> CodecOf(uint32_t field) {
+  GribFieldOptions options;
+  options.field = field;
+  return MakeGribFieldCodec(options);
+}
+
+class FieldSource final : public ArraySource, public StoredChunks {
+ public:
+  FieldSource(std::shared_ptr<const Store> store, ArraySpec spec,
+              std::vector<PlannedField> fields, const std::function<void()>& on_lie)
+      : store_(std::move(store)),
+        spec_(std::move(spec)),
+        fields_(std::move(fields)),
+        check_(store_, fields_, on_lie) {}
+
+  const ArraySpec& spec() const override { return spec_; }
+
+  Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
+    // Along the dimensions of the grid there is one chunk.
+    uint64_t cell = 0;
+    for (size_t d = 0; d < index.size(); ++d) cell = cell * spec_.grid.counts()[d] + index[d];
+    const auto found = std::ranges::lower_bound(fields_, cell, {}, &PlannedField::cell);
+    if (found == fields_.end() || found->cell != cell) return ChunkLocation::Absent();
+    NDLFS_RETURN_IF_ERROR(check_.Check(static_cast<size_t>(found - fields_.begin())));
+    if (found->field != fields_.front().field) return Generated(*found, index);
+    ChunkLocation location;
+    location.store = store_;
+    location.pieces = {{found->offset, found->size}};
+    return location;
+  }
+
+  Result<std::optional<std::vector<uint64_t>>> ListChunks(size_t most) const override {
+    if (fields_.size() > most) return std::nullopt;
+    std::vector<uint64_t> cells;
+    for (const PlannedField& field : fields_) cells.push_back(field.cell);
+    return cells;
+  }
+
+ private:
+  // A field that has another place in its message than those of the other chunks.
+  Result<ChunkLocation> Generated(const PlannedField& field,
+                                  std::span<const uint64_t> index) const {
+    ChunkLocation location;
+    location.generate = [store = store_, field, shape = spec_.grid.ChunkShape(index),
+                         dtype = spec_.dtype](uint64_t limit) -> Result<Bytes> {
+      NDLFS_TRY(const auto message, store->Read("", field.size, {field.offset, field.size}));
+      if (!message) return model::HasChanged("the file");
+      const auto size = CheckedProduct(shape, dtype.size());
+      if (!size || *size > limit) return model::Limit("a chunk of too many bytes");
+      Bytes chunk(*size);
+      NDLFS_RETURN_IF_ERROR(
+          CodecOf(field.field)->Decode(message->span(), {dtype, shape}, chunk.span()));
+      return chunk;
+    };
+    return location;
+  }
+
+  const std::shared_ptr<const Store> store_;
+  const ArraySpec spec_;
+  const std::vector<PlannedField> fields_;
+  const HeaderCheck check_;
+};
+
+template <typename T>
+std::vector<std::byte> NanElement() {
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  std::vector<std::byte> bytes(sizeof(T));
+  std::memcpy(bytes.data(), &nan, sizeof(T));
+  return bytes;
+}
+
+// The elements of `array`, a chunk for each message of the file that is the only value of
+// `store`. Fails (kLimit) if a chunk is larger than `max_chunk_size`. `on_lie` is that of Plan.
+Result<std::shared_ptr<const ArraySource>> MakeFieldSource(
+    std::shared_ptr<const Store> store, const PlannedArray& array, uint64_t max_chunk_size,
+    const std::function<void()>& on_lie) {
+  const ArrayKind& kind = *array.kind;
+  ArraySpec spec;
+  spec.dtype = kind.is_wide ? model::Datatype::Float64() : model::Datatype::Float32();
+  spec.fill = kind.is_wide ? NanElement<double>() : NanElement<float>();
+  std::vector<uint64_t> chunk(kind.dims.size(), 1);
+  for (size_t d = 0; d < kind.dims.size(); ++d) {
+    spec.shape.push_back(kind.dims[d].size);
+    if (d + kind.grid_dims >= kind.dims.size()) {
+      chunk[d] = std::max<uint64_t>(kind.dims[d].size, 1);
+    }
+  }
+  const auto all = CheckedProduct(spec.shape, spec.dtype.size());
+  if (!all || *all > kMaxViewSize) return model::Limit("an array of too many elements");
+  const auto size = CheckedProduct(chunk, spec.dtype.size());
+  if (!size || *size > max_chunk_size) {
+    return model::Limit("chunks of {} bytes; up to {} are read", size.value_or(UINT64_MAX),
+                        max_chunk_size);
+  }
+  NDLFS_TRY(spec.grid, ChunkGrid::Regular(spec.shape, chunk, ChunkGrid::Edge::kFull));
+  NDLFS_TRY(spec.codecs, CodecChain::Make({spec.dtype, chunk, spec.fill}, {},
+                                          CodecOf(array.fields.front().field), {}));
+  return std::make_shared<FieldSource>(std::move(store), std::move(spec), array.fields, on_lie);
+}
+
+class Attributes {
+ public:
+  void Text(const char* name, std::string_view text) {
+    if (!text.empty()) made_.push_back(model::MakeTextAttribute(name, text));
+  }
+  void Integer(const char* name, int64_t value) {
+    const size_t bytes = value >= INT32_MIN && value <= INT32_MAX ? 4 : 8;
+    made_.push_back({name, model::Datatype::Integer(bytes, true), {}, value, {}});
+  }
+  void Real(std::string name, double value) {
+    made_.push_back({std::move(name), model::Datatype::Float64(), {}, value, {}});
+  }
+  void Add(const std::vector<model::Attribute>& more) {
+    made_.insert(made_.end(), more.begin(), more.end());
+  }
+  std::vector<model::Attribute> Take() && { return std::move(made_); }
+
+ private:
+  std::vector<model::Attribute> made_;
+};
+
+// What a coordinate is called in the group and along which dimensions.
+void SetShape(const PlannedGroup& group, std::string_view group_path,
+              const std::vector<GridDimension>& dims, model::Ndarray& array) {
+  for (const GridDimension& dim : dims) {
+    model::Dimension made{dim.size, {}};
+    const auto* coordinate = group.FindCoordinate(dim.name);
+    const bool is_along = coordinate != nullptr && coordinate->dims.size() == 1 &&
+                          coordinate->dims[0].name == dim.name && array.name != dim.name;
+    if (is_along) made.dimcoord = model::JoinPath(group_path, dim.name);
+    array.shape.push_back(std::move(made));
+    array.dimension_names.push_back(dim.name);
+  }
+}
+
+// The keys of ecCodes that tell a parameter that has no name here.
+void AddNumbers(const ParameterKey& key, Attributes& attributes) {
+  if (key.edition == 1) {
+    attributes.Integer("GRIB_table2Version", key.discipline);
+    attributes.Integer("GRIB_indicatorOfParameter", key.number);
+    return;
+  }
+  attributes.Integer("GRIB_discipline", key.discipline);
+  attributes.Integer("GRIB_parameterCategory", key.category);
+  attributes.Integer("GRIB_parameterNumber", key.number);
+}
+
+std::vector<model::Attribute> AttributesOf(const GridAxes& grid, const ArrayKind& array) {
+  constexpr double kMissing = 3.4028234663852886e38;
+  const Parameter& parameter = array.parameter;
+  const Product& product = array.product;
+  Attributes attributes;
+  if (parameter.id != 0) attributes.Integer("GRIB_paramId", parameter.id);
+  AddNumbers(product.parameter, attributes);
+  uint64_t points = 1;
+  for (const GridDimension& dim : grid.dims) points *= dim.size;
+  attributes.Integer("GRIB_numberOfPoints", static_cast<int64_t>(points));
+  attributes.Text("GRIB_typeOfLevel", product.level_type);
+  attributes.Text("GRIB_stepType", product.step_type);
+  attributes.Text("GRIB_gridType", grid.type);
+  attributes.Add(grid.attributes);
+  for (const auto& [key, value] : product.details) {
+    attributes.Real("GRIB_" + std::string(key), value);
+  }
+  attributes.Real("GRIB_missingValue", kMissing);
+  attributes.Text("GRIB_shortName", parameter.short_name);
+  attributes.Text("GRIB_name", parameter.name);
+  attributes.Text("GRIB_cfName", parameter.cf_name);
+  attributes.Text("GRIB_cfVarName", parameter.variable);
+  attributes.Text("GRIB_units", parameter.units);
+  attributes.Text("long_name", parameter.name);
+  attributes.Text("units", parameter.units);
+  attributes.Text("standard_name", parameter.cf_name);
+  attributes.Text("coordinates", array.coordinates);
+  attributes.Text("grid_mapping", array.mapping);
+  return std::move(attributes).Take();
+}
+
+// The node of `array`, called `name`, in the group at `group_path`. `group` has the coordinates
+// along its dimensions.
+std::shared_ptr<Node> MakeArrayNode(const Plan& plan, const PlannedGroup& group,
+                                    std::string_view group_path, std::string_view name,
+                                    const PlannedArray& planned,
+                                    const std::shared_ptr<const Store>& store,
+                                    const OpenOptions& options) {
+  const ArrayKind& kind = *planned.kind;
+  const auto type = kind.is_wide ? model::Datatype::Float64() : model::Datatype::Float32();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  auto node = std::make_shared<Node>();
+  if (planned.turn != 0) {
+    node->notes.push_back(NoteOfTurn(planned.fields.size(), planned.turn));
+  }
+  node->notes.insert(node->notes.end(), kind.notes.begin(), kind.notes.end());
+  model::Ndarray array;
+  array.name = name;
+  array.type = type;
+  SetShape(group, group_path, kind.dims, array);
+  array.attributes = AttributesOf(plan.grids[kind.grid], kind);
+  array.attributes.push_back({"_FillValue", type, {}, kNan, {}});
+  array.storage.fillvalue = kNan;
+  array.storage.endian = model::ByteOrder::kBig;
+  auto source = MakeFieldSource(store, planned, options.max_chunk_size, plan.on_lie);
+  if (!source) {
+    node->error = std::move(source).error();
+  } else {
+    array.storage.chunk = (*source)->spec().grid.max_chunk_shape();
+    node->source = *std::move(source);
+  }
+  if (!kind.is_known) {
+    node->source = nullptr;
+    node->error = model::Unsupported("the packing of its messages is not supported").value();
+  }
+  node->entity = std::move(array);
+  return node;
+}
+
+std::shared_ptr<Node> MakeCoordinateNode(const PlannedGroup& group, std::string_view group_path,
+                                         std::string_view name,
+                                         const PlannedCoordinate& coordinate) {
+  auto node = std::make_shared<Node>();
+  const bool is_dimcoord = coordinate.dims.size() == 1 && coordinate.dims[0].name == name;
+  model::DimCoord array;
+  array.name = name;
+  array.type = model::Datatype::Float64();
+  SetShape(group, group_path, coordinate.dims, array);
+  array.attributes = coordinate.attributes;
+  std::vector<uint64_t> shape;
+  for (const GridDimension& dim : coordinate.dims) shape.push_back(dim.size);
+  auto source = std::visit(
+      [&](const auto& values) { return MakeComputedSource(std::move(shape), values); },
+      coordinate.values);
+  if (source) {
+    node->source = *std::move(source);
+  } else {
+    node->error = std::move(source).error();
+  }
+  if (is_dimcoord) {
+    node->entity = std::move(array);
+  } else {
+    node->entity = static_cast<const model::Ndarray&>(array);
+  }
+  return node;
+}
+
+}  // namespace
+}  // namespace grib
+
 namespace {
 
 using model::Result;
@@ -163,11 +433,7 @@ class GribHierarchy final : public Hierarchy {
 // section 1.
 bool BeginsAsMessage(ConstByteSpan bytes) {
   const auto number = [&](size_t at, size_t count) {
-    uint64_t value = 0;
-    for (size_t i = 0; i < count; ++i) {
-      value = value << 8 | std::to_integer<uint64_t>(bytes[at + i]);
-    }
-    return value;
+    return LoadNumber(bytes.subspan(at, count));
   };
   constexpr uint64_t kLeastMessage = 32, kMostHeader = 4096;
   if (bytes.size() < 28) return false;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
+#include "backends/base/load_number.h"
 #include "backends/format/foreign/contents.h"
 #include "backends/format/foreign/data_files.h"
 #include "backends/format/foreign/header_format.h"
@@ -53,12 +54,7 @@ class Words {
   Words(std::string_view header, ByteOrder order) : header_(header), order_(order) {}
 
   int32_t Integer(size_t word) const {
-    uint32_t value = 0;
-    for (size_t i = 0; i < 4; ++i) {
-      const size_t from = order_ == ByteOrder::kBig ? i : 3 - i;
-      value = value << 8 | static_cast<uint8_t>(header_[(word - 1) * 4 + from]);
-    }
-    return static_cast<int32_t>(value);
+    return static_cast<int32_t>(LoadNumber(AsBytes(Text(word, 4)), order_));
   }
   double Real(size_t word) const {
     return std::bit_cast<float>(static_cast<uint32_t>(Integer(word)));

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "backends/base/checked.h"
+#include "backends/base/load_number.h"
 #include "backends/store/metadata_turn.h"
 
 namespace ndlfs::backends::netcdf3 {
@@ -63,9 +64,7 @@ class Cursor {
   model::Result<uint64_t> TakeNumber(size_t bytes) {
     std::byte raw[8];
     NDLFS_RETURN_IF_ERROR(Take({raw, bytes}));
-    uint64_t number = 0;
-    for (size_t i = 0; i < bytes; ++i) number = number << 8 | std::to_integer<uint64_t>(raw[i]);
-    return number;
+    return LoadNumber({raw, bytes});
   }
 
   // `bytes` bytes, and what pads them to a multiple of four.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
-#include "backends/base/unicode.h"
+#include "backends/base/utf32_text.h"
 #include "model/utf8.h"
 
 namespace ndlfs::backends::netcdf3 {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "backends/base/load_number.h"
 #include "backends/base/numpy_dtype.h"
 #include "backends/format/npy/literal.h"
 #include "model/utf8.h"
@@ -22,14 +23,6 @@ using model::Quote;
 constexpr size_t kPrologueSize = 12;  // magic, version, the longer length
 constexpr size_t kMaxHeaderLength = size_t{1} << 20;
 constexpr size_t kMaxRank = 64;  // NumPy 2's; 32 before
-
-uint64_t LittleEndian(ConstByteSpan bytes) {
-  uint64_t number = 0;
-  for (size_t i = bytes.size(); i-- > 0;) {
-    number = number << 8 | static_cast<uint8_t>(bytes[i]);
-  }
-  return number;
-}
 
 struct Prologue {
   int version;  // 1, 2 or 3
@@ -48,7 +41,8 @@ model::Result<Prologue> ParsePrologue(ConstByteSpan bytes) {
   }
   const size_t width = major == 1 ? 2 : 4;
   if (bytes.size() < 8 + width) return BadInput("ends before the length of its header");
-  return Prologue{major, 8 + width, LittleEndian(bytes.subspan(8, width))};
+  return Prologue{major, 8 + width,
+                  LoadNumber(bytes.subspan(8, width), model::ByteOrder::kLittle)};
 }
 
 // The text of the header, as UTF-8.

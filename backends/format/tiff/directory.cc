@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "backends/base/load_number.h"
 
 namespace ndlfs::backends::tiff {
 namespace {
@@ -48,15 +49,6 @@ std::string NameOfTag(uint16_t tag) {
   return found == std::end(kNames) ? fmt::format("tag {}", tag) : std::string(found->second);
 }
 
-uint64_t LoadUnsigned(const std::byte* at, size_t size, model::ByteOrder order) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < size; ++i) {
-    const size_t from = order == model::ByteOrder::kBig ? i : size - 1 - i;
-    value = value << 8 | std::to_integer<uint64_t>(at[from]);
-  }
-  return value;
-}
-
 size_t SizeOfType(uint16_t type) { return type < kTypeSizes.size() ? kTypeSizes[type] : 0; }
 
 bool IsUnsignedType(uint16_t type) {
@@ -70,7 +62,7 @@ const Field* Directory::Find(uint16_t tag) const {
 }
 
 uint64_t TiffReader::Unsigned(const std::byte* at, size_t size) const {
-  return LoadUnsigned(at, size, order_);
+  return LoadNumber({at, size}, order_);
 }
 
 Result<TiffReader> TiffReader::Open(std::shared_ptr<const Store> store) {

@@ -102,7 +102,4 @@ class TiffReader {
   uint64_t bytes_left_ = uint64_t{64} << 20;
 };
 
-// An integer of `size` bytes, at most 8, in the byte order of a file.
-uint64_t LoadUnsigned(const std::byte* at, size_t size, model::ByteOrder order);
-
 }  // namespace ndlfs::backends::tiff

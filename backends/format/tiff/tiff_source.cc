@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "backends/base/load_number.h"
 #include "backends/codec/factories.h"
 #include "backends/codec/picture/picture.h"
 #include "backends/codec/registry.h"
@@ -56,11 +57,11 @@ Result<uint64_t> ValueIn(const TiffFile& file, const ValueList& list, uint64_t i
   if (list.count == 1) return list.first;
   const uint64_t at = list.position + i * list.size;
   if (file.head && at + list.size <= file.head->size()) {
-    return LoadUnsigned(file.head->data() + at, list.size, file.order);
+    return LoadNumber({file.head->data() + at, list.size}, file.order);
   }
   NDLFS_TRY(const std::shared_ptr<const Bytes> slot, load_slot(at / kSlotBytes));
   if (at % kSlotBytes + list.size > slot->size()) return model::HasChanged("the file");
-  return LoadUnsigned(slot->data() + at % kSlotBytes, list.size, file.order);
+  return LoadNumber({slot->data() + at % kSlotBytes, list.size}, file.order);
 }
 
 // A page of another file, as it was found there.

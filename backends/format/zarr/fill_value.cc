@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "backends/base/bytes.h"
-#include "backends/base/json_exact.h"
+#include "backends/base/json_scan.h"
 #include "backends/codec/byte_swap.h"
 #include "model/base64.h"
 #include "model/number_text.h"

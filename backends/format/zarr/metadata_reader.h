@@ -16,7 +16,6 @@
 #include "backends/format/zarr/consolidated.h"
 #include "backends/format/zarr/document_memory.h"
 #include "backends/format/zarr/folder_looks.h"
-#include "backends/format/zarr/group_search.h"
 #include "backends/format/zarr/node_files.h"
 #include "backends/store/store.h"
 #include "model/error.h"

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "backends/base/json_exact.h"
+#include "backends/base/json_scan.h"
 #include "backends/base/numpy_dtype.h"
 #include "backends/format/json_attributes.h"
 #include "model/path_name.h"

@@ -170,8 +170,7 @@ class Transfer {
     if (line.empty()) return EndHead();
     const size_t colon = line.find(':');
     if (colon == line.npos) return true;
-    std::string name(line.substr(0, colon));
-    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    std::string name = LowerText(line.substr(0, colon));
     line.remove_prefix(colon + 1);
     const size_t begin = line.find_first_not_of(" \t");
     const size_t last = line.find_last_not_of(" \t");

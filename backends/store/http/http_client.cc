@@ -13,6 +13,7 @@
 #include "backends/base/percent_encoding.h"
 #include "backends/store/http/http_answer.h"
 #include "model/base64.h"
+#include "model/spelling.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -52,18 +53,11 @@ bool IsSameServer(const Url& target, const Url& origin) {
          (adds_tls && origin.port == "80" && target.port == "443");
 }
 
-bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) ==
-           std::tolower(static_cast<unsigned char>(y));
-  });
-}
-
 bool IsSecret(const HttpHeader& header) {
   constexpr std::string_view kAmazon = "x-amz-";
-  return EqualsIgnoringCase(header.name, "authorization") ||
-         EqualsIgnoringCase(header.name, "cookie") ||
-         EqualsIgnoringCase(header.name.substr(0, kAmazon.size()), kAmazon);
+  return model::EqualsIgnoringCase(header.name, "authorization") ||
+         model::EqualsIgnoringCase(header.name, "cookie") ||
+         model::EqualsIgnoringCase(header.name.substr(0, kAmazon.size()), kAmazon);
 }
 
 // HTTP cannot ask for a part of the end, only for all of it.

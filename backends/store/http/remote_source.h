@@ -8,12 +8,25 @@
 
 #include "backends/store/http/http_client.h"
 #include "backends/store/http/object_service.h"
-#include "backends/store/http/remote_store.h"
+#include "backends/store/http/remote_reader.h"
 #include "backends/store/http/remote_tree.h"
 #include "backends/store/source.h"
+#include "backends/store/store.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
+
+// The objects that a source and its stores share to read the files of a server.
+struct RemoteFiles {
+  std::shared_ptr<const RemoteTree> tree;
+  std::shared_ptr<const RemoteReader> reader;
+};
+
+// The files below the directory at `path`.
+std::shared_ptr<const Store> MakeRemoteStore(RemoteFiles files, std::string path);
+
+// The file at `path`, in the version that is read first.
+std::shared_ptr<const Store> MakeRemoteFile(RemoteFiles files, std::string path);
 
 // The files of a server. A look at a name is a request; looks, listings and small documents are
 // kept for a while. Each read of a file goes to the server, and names the version that it

@@ -13,6 +13,7 @@
 
 #include "backends/base/percent_encoding.h"
 #include "backends/store/http/object_schemes.h"
+#include "model/spelling.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -23,11 +24,6 @@ std::string Part(CURLU* url, CURLUPart part, unsigned flags = 0) {
   char* text = nullptr;
   if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return {};
   const std::unique_ptr<char, decltype(&curl_free)> owner(text, &curl_free);
-  return text;
-}
-
-std::string LowerCase(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
 
@@ -70,15 +66,15 @@ bool HostStays(const Url& url) {
   const Handle again(curl_url(), &curl_url_cleanup);
   return curl_url_set(again.get(), CURLUPART_URL, url.origin().c_str(), kParseFlags) ==
              CURLUE_OK &&
-         LowerCase(Part(again.get(), CURLUPART_HOST)) == url.host;
+         model::LowerCase(Part(again.get(), CURLUPART_HOST)) == url.host;
 }
 
 model::Result<Url> Parts(CURLU* handle, std::string_view text) {
   Url url;
-  url.scheme = LowerCase(Part(handle, CURLUPART_SCHEME));
+  url.scheme = model::LowerCase(Part(handle, CURLUPART_SCHEME));
   url.user = Part(handle, CURLUPART_USER, CURLU_URLDECODE);
   url.password = Part(handle, CURLUPART_PASSWORD, CURLU_URLDECODE);
-  url.host = LowerCase(Part(handle, CURLUPART_HOST));
+  url.host = model::LowerCase(Part(handle, CURLUPART_HOST));
   url.port = Part(handle, CURLUPART_PORT);
   if (url.port.empty()) url.port = UsualPort(url.scheme);
   url.path = Part(handle, CURLUPART_PATH);

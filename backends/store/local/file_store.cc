@@ -7,7 +7,6 @@
 #include "backends/store/keys.h"
 #include "backends/store/local/descriptor_cache.h"
 #include "backends/store/local/file_clock.h"
-#include "backends/store/local/paths.h"
 #include "backends/store/local/source_root.h"
 #include "model/mutex.h"
 

@@ -31,7 +31,6 @@ class LocalSource final : public Source {
 
   const std::string& name() const override { return root_->path(); }
   std::optional<int64_t> ClockNs() const override { return clock_.NowNs(*root_, ""); }
-  bool has_symlinks() const override { return true; }
   bool is_shared() const override { return root_->is_shared(); }
 
   // With Follow::kNo, a shared source also refuses a path with a link in the middle: callers

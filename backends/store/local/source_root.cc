@@ -13,10 +13,10 @@
 #include <span>
 
 #include "backends/base/interrupted.h"
-#include "backends/store/local/crossing.h"
 #include "backends/store/local/file_clock.h"
 #include "backends/store/permissions.h"
 #include "backends/store/request_scope.h"
+#include "backends/store/source.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -332,6 +332,22 @@ std::optional<bool> SourceRoot::HasTimesOfThisMachine(std::string_view path) con
 int64_t ModifiedNs(const struct ::stat& status) { return Nanoseconds(status.st_mtim); }
 
 int64_t ChangedNs(const struct ::stat& status) { return Nanoseconds(status.st_ctim); }
+
+model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
+                                                     std::string_view path) {
+  auto status = root.Stat(path);
+  if (!status) {
+    if (status.error().is_no_such_file()) return std::nullopt;
+    return model::Propagate(std::move(status).error());
+  }
+  if (S_ISDIR(status->st_mode)) return std::nullopt;
+  if (!S_ISREG(status->st_mode)) return model::IoError(ENXIO, "stat");
+  return *status;
+}
+
+std::string DescribePath(const SourceRoot& root, std::string_view path) {
+  return DescribeIn(root.path(), path);
+}
 
 model::Result<size_t> ReadFully(int fd, uint64_t offset, ByteSpan out) {
   size_t done = 0;

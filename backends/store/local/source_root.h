@@ -156,6 +156,19 @@ int64_t ChangedNs(const struct ::stat& status);
 // pread until `out` is full or the file ends; returns the bytes read.
 model::Result<size_t> ReadFully(int fd, uint64_t offset, ByteSpan out);
 
+// stat() of the regular file at `path`; nullopt if there is none, or a directory.
+model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
+                                                     std::string_view path);
+
+// The same as Source::Describe().
+std::string DescribePath(const SourceRoot& root, std::string_view path);
+
+// Excludes file systems that are mounted below a source, from now on and for the
+// whole process: paths into them fail with EXDEV. Otherwise a process could wait
+// for itself, if it serves a mount whose mount point is below its source. Call it
+// before there are threads.
+void StayOnOneFilesystem();
+
 // The store of the directory at `path` beneath `root`. Only regular files are
 // values. Keys with empty, "." or ".." parts are refused (kBadInput), so that a
 // key leads out of the store only by a symbolic link. Errors do not name the

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/cf_time.h"
+#include "model/spelling.h"
 
 namespace ndlfs::backends::object {
 namespace {
@@ -41,14 +42,6 @@ Digest HmacSha256(std::string_view key, std::string_view text) {
        reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(),
        nullptr);
   return digest;
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
 }
 
 // Without blanks at the ends, and with one blank in place of several.
@@ -114,7 +107,7 @@ struct SignedHeaders {
 
 SignedHeaders Canonical(HttpHeaders headers) {
   for (auto& [name, value] : headers) {
-    name = Lower(name);
+    name = model::LowerCase(name);
     value = Trimmed(value);
   }
   std::stable_sort(headers.begin(), headers.end(),

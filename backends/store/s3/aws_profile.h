@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "backends/store/object/environment.h"
+#include "backends/store/object/signature.h"
 #include "model/error.h"
 
 namespace ndlfs::backends::s3 {
@@ -26,5 +27,9 @@ struct AwsProfile {
 // `credentials` counts. A missing file is like an empty one; but a profile that AWS_PROFILE
 // names has to be in one of them (kBadInput). Messages never quote a line.
 model::Result<AwsProfile> ReadAwsProfile(const object::GetVariable& variable);
+
+// Credentials out of the answer of STS to AssumeRoleWithWebIdentity. Messages do not quote the
+// answer.
+model::Result<object::Credentials> ParseAssumedRole(std::string_view document);
 
 }  // namespace ndlfs::backends::s3

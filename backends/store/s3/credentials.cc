@@ -11,7 +11,6 @@
 #include "backends/store/http/url.h"
 #include "backends/store/object/credential_process.h"
 #include "backends/store/object/xml_answers.h"
-#include "backends/store/s3/assumed_role.h"
 #include "backends/store/s3/aws_profile.h"
 
 namespace ndlfs::backends::s3 {

@@ -15,7 +15,7 @@
 #include "backends/store/object/bucket.h"
 #include "backends/store/object/token.h"
 #include "model/ndl/diagnostic.h"
-#include "model/ndl/yaml_scalar.h"
+#include "model/ndl/yaml_text.h"
 #include "model/ndl/yaml_tree.h"
 
 namespace ndlfs::backends {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "backends/base/load_number.h"
 #include "backends/store/keys.h"
 #include "backends/store/metadata_turn.h"
 
@@ -48,10 +49,7 @@ class Fields {
   explicit Fields(ConstByteSpan bytes) : bytes_(bytes) {}
   template <typename T>
   T Take() {
-    uint64_t number = 0;
-    for (size_t i = sizeof(T); i-- > 0;) {
-      number = number << 8 | static_cast<uint8_t>(bytes_[i]);
-    }
+    const uint64_t number = LoadNumber(bytes_.first(sizeof(T)), model::ByteOrder::kLittle);
     Skip(sizeof(T));
     return static_cast<T>(number);
   }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 
 #include "model/spelling.h"
@@ -17,18 +16,11 @@ constexpr size_t kMaxLength = 64;
 // Shorter ones are as near to one word as to another.
 constexpr size_t kMinLength = 3;
 
-bool IsEqualButForCase(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) ==
-           std::tolower(static_cast<unsigned char>(y));
-  });
-}
-
 }  // namespace
 
 std::string_view Nearest(std::string_view word, std::span<const std::string_view> candidates) {
   for (const std::string_view candidate : candidates) {
-    if (IsEqualButForCase(word, candidate)) return candidate;
+    if (model::EqualsIgnoringCase(word, candidate)) return candidate;
   }
   if (word.size() < kMinLength || word.size() > kMaxLength) return {};
   std::string_view nearest;

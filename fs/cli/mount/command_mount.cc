@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fs/cli/base/command.h"
-#include "fs/cli/base/mount_arguments.h"
+#include "fs/cli/base/options.h"
 #include "fs/fuse/mount.h"
 
 namespace ndlfs::fs {

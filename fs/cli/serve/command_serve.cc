@@ -4,7 +4,7 @@
 
 #include "fs/cli/base/command.h"
 #if NDLFS_WITH_SERVE
-#include "fs/cli/base/mount_arguments.h"
+#include "fs/cli/base/options.h"
 #include "fs/http/serve_source.h"
 #include "fs/http/server.h"
 #endif

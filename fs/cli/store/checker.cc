@@ -8,8 +8,7 @@
 
 #include "backends/format/source_notes.h"
 #include "backends/format/stored_chunks.h"
-#include "fs/cli/store/guarded.h"
-#include "fs/cli/store/read_limits.h"
+#include "fs/cli/store/part_queue.h"
 #include "fs/cli/store/store_argument.h"
 #include "model/path_name.h"
 

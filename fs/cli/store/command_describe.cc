@@ -14,7 +14,7 @@
 #include "backends/format/versioned.h"
 #include "cache/chunk_cache.h"
 #include "fs/cli/base/command.h"
-#include "fs/cli/base/mount_arguments.h"
+#include "fs/cli/base/options.h"
 #include "fs/cli/base/standard_output.h"
 #include "fs/cli/store/source_path.h"
 #include "fs/cli/store/store_argument.h"

@@ -11,9 +11,8 @@
 #include <utility>
 
 #include "backends/format/packing.h"
-#include "fs/cli/store/guarded.h"
-#include "fs/cli/store/read_limits.h"
-#include "fs/compare/canonical_value.h"
+#include "fs/cli/store/part_queue.h"
+#include "fs/compare/object_digest.h"
 #include "fs/compare/short_text.h"
 #include "model/attributes.h"
 #include "model/ndl/ndl_writer.h"

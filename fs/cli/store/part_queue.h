@@ -6,9 +6,12 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 
+#include "model/error.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
@@ -83,5 +86,26 @@ class PartQueue {
   Progress progress_ GUARDED_BY(mutex_);
   unsigned working_ GUARDED_BY(mutex_) = 0;  // threads, including the one that finds work
 };
+
+// Limits of commands that read whole stores.
+
+// Memory for decoded chunks. Nobody asks twice for a chunk, so this is room for the chunks that
+// are being decoded, and for the indexes of shards.
+inline constexpr uint64_t kReadCacheSize = uint64_t{256} << 20;
+// Groups that nest deeper are not entered.
+inline constexpr int kMaxGroupDepth = 512;
+
+// Calls `function`, which returns a Result, and makes errors of exceptions: a library that is
+// out of memory harms one chunk only.
+template <typename Function>
+auto Guarded(const Function& function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    return model::Limit("out of memory");
+  } catch (const std::exception& error) {
+    return model::Internal("{}", error.what());
+  }
+}
 
 }  // namespace ndlfs::fs

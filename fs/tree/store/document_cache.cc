@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <set>
 
 #include "backends/base/heap.h"
 #include "backends/store/answer_age.h"
+#include "backends/store/caller.h"
 #include "backends/store/cancellation.h"
 #include "fs/tree/path_hash.h"
-#include "fs/tree/store/large_document_turn.h"
+#include "model/mutex.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -140,6 +143,17 @@ uint64_t WeightOf(const Document& document) {
          document.objects.list_bytes();
 }
 
+struct LargeDocumentTurns {
+  model::Mutex mutex;
+  model::CondVar ended;
+  std::set<uint64_t> users GUARDED_BY(mutex);  // that have a turn
+
+  static LargeDocumentTurns& Get() {
+    static LargeDocumentTurns turns;
+    return turns;
+  }
+};
+
 }  // namespace
 
 size_t DocumentCache::KeyHash::operator()(const Key& key) const {
@@ -177,6 +191,26 @@ DocumentPtr DocumentCache::Find(const MountedStore& store, const std::string& pa
   const model::MutexLock lock(mutex_);
   const auto* known = known_.Find(Key(&store, path));
   return known == nullptr || known->note.expired() ? nullptr : known->object.lock();
+}
+
+model::Result<LargeDocumentTurn> LargeDocumentTurn::Take() {
+  constexpr std::chrono::milliseconds kLookWhetherCancelled{100};
+  const uint64_t user = backends::CallerScope::CurrentId();
+  LargeDocumentTurns& turns = LargeDocumentTurns::Get();
+  const model::MutexLock lock(turns.mutex);
+  while (!turns.users.insert(user).second) {
+    turns.ended.WaitFor(turns.mutex, kLookWhetherCancelled);
+    NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+  }
+  return LargeDocumentTurn(user);
+}
+
+LargeDocumentTurn::~LargeDocumentTurn() {
+  if (!user_) return;
+  LargeDocumentTurns& turns = LargeDocumentTurns::Get();
+  const model::MutexLock lock(turns.mutex);
+  turns.users.erase(*user_);
+  turns.ended.NotifyAll();
 }
 
 }  // namespace ndlfs::fs

@@ -1,21 +1,172 @@
 // SPDX-License-Identifier: MIT
 #include "fs/tree/view/view_file.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "backends/base/unique_fd.h"
+#include "backends/format/array_source.h"
+#include "backends/store/caller.h"
+#include "backends/store/source_clock.h"
+#include "fs/tree/mount_context.h"
 #include "fs/tree/path_hash.h"
+#include "fs/tree/store/mounted_store.h"
 #include "fs/tree/store/store_attributes.h"
 #include "fs/tree/view/decoded_cache.h"
-#include "fs/tree/view/original_file.h"
-#include "fs/tree/view/view_identity.h"
 #include "fs/tree/xattr.h"
 #include "fs/view/array/views.h"
+#include "fs/view/elements/view.h"
 
 namespace ndlfs::fs {
 namespace {
+
+using backends::UniqueFd;
+
+constexpr std::string_view kNpyFormat = "NPY";
+
+// Where the elements of the NPY file lie that `store` is; nullopt if it is none, or if they
+// have to be converted.
+std::optional<backends::ContiguousRange> ElementsOfNpy(const MountedStore& store,
+                                                       const Entity& entity) {
+  if (store.is_directory() || !entity.is_array() || entity.node()->source == nullptr ||
+      store.format() != kNpyFormat) {
+    return std::nullopt;
+  }
+  auto elements = entity.node()->source->contiguous();
+  const bool is_as_stored = elements && elements->key.empty() && !elements->exact_size &&
+                            elements->stored == entity.node()->source->spec().dtype;
+  return is_as_stored ? std::move(elements) : std::nullopt;
+}
+
+// The file of the source that has the bytes of `view`, which is data.npy of an array: all of
+// them, and no others. Only an NPY file in which the header is what ndlfs would write is such a
+// file, in the version that `entity` was loaded from. Opens it as the current caller; none if
+// there is no such file, or it cannot be opened.
+UniqueFd OpenOriginal(const MountContext& context, const MountedStore& store,
+                      const Entity& entity, const View& view, uint64_t size) {
+  if (context.local == nullptr) return {};
+  const auto elements = ElementsOfNpy(store, entity);
+  if (!elements || elements->offset > size) return {};
+  struct ::stat status;
+  auto file = context.local->OpenFound(store.path(), O_NOFOLLOW, &status);
+  // Elements of other arrays may follow.
+  if (!file || !S_ISREG(status.st_mode) || static_cast<uint64_t>(status.st_size) != size) {
+    return {};
+  }
+  // The store is of the version that was loaded, so that this one is, too.
+  const auto header = elements->store->Get(
+      "", elements->offset,
+      {.range = {0, elements->offset}, .if_match = backends::GenerationOf(status)});
+  if (!header || !*header) return {};
+  const auto stored = (*header)->bytes.span();
+  backends::Bytes shown(elements->offset);
+  const auto count = view.Read(0, shown.span());
+  const bool is_same =
+      count && *count == shown.size() && std::ranges::equal(stored, shown.span());
+  return is_same ? *std::move(file) : UniqueFd();
+}
+
+// A page names its own place in the mount.
+constexpr std::string_view kDependsOnMount = "index.html";
+
+// Another version of the program may make other bytes of the same arrays.
+const std::string& ThisProgram() {
+  static const std::string program = [] {
+    struct ::stat status = {};
+    (void)::stat("/proc/self/exe", &status);
+    return fmt::format("{}.{}.{}", status.st_size, status.st_mtim.tv_sec,
+                       status.st_mtim.tv_nsec);
+  }();
+  return program;
+}
+
+std::string TextOf(const backends::CallerPtr& caller) {
+  if (caller == nullptr) return {};
+  std::string text = fmt::format("{}:{}", caller->uid, caller->gid);
+  for (const gid_t group : caller->groups) text += fmt::format(",{}", group);
+  return text;
+}
+
+// A text that is the same for the same view in all mounts of this program: which file of which
+// store it is, and the versions of everything that it was made of, but for chunks, which are
+// read later. `below` is the path in the view, if that is a directory. On a mount for others it
+// also tells the caller. nullopt if no such text is known, or if the bytes of the view depend
+// on the mount.
+std::optional<std::string> IdentityOf(MountedStore& store, const Entity& entity,
+                                      const EntityView& made, const std::string& below) {
+  const auto objects = made.objects.VersionsText();
+  if (entity.version() == 0 || !objects || made.name == kDependsOnMount) return std::nullopt;
+  std::string text;
+  const auto add = [&](std::string_view part) { (text += part) += '\0'; };
+  add(ThisProgram());
+  add(TextOf(backends::CallerScope::Current()));
+  add(store.services().source->identity());
+  add(store.path());
+  add(store.services().open_options.ref);
+  add(store.version().ref);
+  add(store.version().folder);
+  add(entity.path());
+  add(made.name);
+  add(store.services().passes_stored_chunks ? "stored" : "");
+  add(below);
+  // Not the versions of chunks: a later mount does not know them before it has read them.
+  add(fmt::format("{}", entity.version()));
+  text += *objects;
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x} {}", hash.high64, hash.low64, made.name);
+}
+
+// The ledger that notices a change of what the view was made of: that of its array, or of one
+// array of its group. Null if there is none.
+std::shared_ptr<cache::ChunkLedger> LedgerOf(MountedStore& store, const Entity& entity,
+                                             const EntityView& made) {
+  if (entity.ledger() != nullptr) return entity.ledger();
+  const auto arrays = made.objects.ArraysNow(store);
+  if (!arrays) return nullptr;
+  for (const EntityPtr& array : *arrays) {
+    if (array->ledger() != nullptr) return array->ledger();
+  }
+  return nullptr;
+}
+
+// What DecodedCache asks when the view `made` of `entity` has been read to its end.
+DecodedCache::FindReads FindReadsOf(std::shared_ptr<MountedStore> store, EntityPtr entity,
+                                    EntityViewPtr made) {
+  return [store = std::move(store), entity = std::move(entity),
+          made = std::move(made)]() -> std::optional<DecodedCache::AllReads> {
+    auto arrays = made->objects.ArraysNow(*store);
+    if (!arrays || made->is_outdated) return std::nullopt;
+    arrays->push_back(entity);
+    DecodedCache::AllReads all{
+        .began_ns = backends::MachineClockNs(),
+        .metadata_ns = std::max(entity->facts().mtime_ns, made->objects.mtime_ns())};
+    for (const EntityPtr& array : *arrays) {
+      if (array->ledger() == nullptr) continue;
+      const auto noted = array->ledger()->AllReads();
+      if (!noted) return std::nullopt;
+      all.reads.insert(all.reads.end(), noted->begin(), noted->end());
+      all.began_ns = std::min(all.began_ns, array->ledger()->began_ns());
+    }
+    const bool is_other = (store->HasOtherMetadata(entity->facts().loaded_from, entity->path(),
+                                                   entity->version()) &&
+                           !store->StillHas(*entity)) ||
+                          made->objects.HasOtherMetadata(*store, entity->facts().loaded_from);
+    if (is_other) return std::nullopt;
+    return all;
+  };
+}
 
 using StorePtr = std::shared_ptr<MountedStore>;
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "backends/base/checked.h"
-#include "backends/base/unicode.h"
+#include "backends/base/utf32_text.h"
 #include "cache/array_reader.h"
 #include "fs/view/container/group_children.h"
 #include "fs/view/container/hdf5_types.h"

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "backends/base/element_encoder.h"
-#include "backends/base/unicode.h"
+#include "backends/base/utf32_text.h"
 #include "backends/format/hdf5/padded_source.h"
 #include "backends/format/packing.h"
 #include "fs/view/base/attributes.h"

@@ -1,28 +1,284 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/dap/dap_provider.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "backends/base/bytes.h"
+#include "backends/base/checked.h"
+#include "backends/base/load_number.h"
+#include "backends/format/netcdf3/header.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/container/classic_arrays.h"
-#include "fs/view/dap/dap_ascii.h"
 #include "fs/view/dap/dap_dataset.h"
-#include "fs/view/dap/dap_elements.h"
-#include "fs/view/dap/dap_file_name.h"
 #include "fs/view/dap/dap_request.h"
 #include "fs/view/dap/dap_text.h"
+#include "fs/view/elements/element_source.h"
 #include "fs/view/elements/segmented_view.h"
+#include "fs/view/elements/view_node.h"
+#include "model/error.h"
+#include "model/mutex.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
 namespace {
 
+using backends::ByteSpan;
+using backends::ConstByteSpan;
+using backends::netcdf3::Type;
+using model::MutexLock;
 using model::Result;
+
+void PutBig(uint64_t value, ByteSpan out) {
+  for (size_t i = out.size(); i-- > 0; value >>= 8) out[i] = static_cast<std::byte>(value);
+}
+
+// The value of a signed number of `bytes` bytes.
+int64_t Extend(uint64_t value, size_t bytes) {
+  const unsigned shift = 64 - 8 * static_cast<unsigned>(bytes);
+  return static_cast<int64_t>(value << shift) >> shift;
+}
+
+// How one value is encoded.
+struct Encoding {
+  uint64_t from = 1;  // bytes
+  uint64_t to = 1;
+  void (*encode)(ConstByteSpan value, ByteSpan out) = nullptr;
+};
+
+void EncodeSigned(ConstByteSpan value, ByteSpan out) {
+  PutBig(static_cast<uint64_t>(Extend(backends::LoadNumber(value), value.size())), out);
+}
+
+void EncodeUnsigned(ConstByteSpan value, ByteSpan out) {
+  PutBig(backends::LoadNumber(value), out);
+}
+
+template <typename Integer>
+void EncodeDouble(ConstByteSpan value, ByteSpan out) {
+  const auto integer = static_cast<Integer>(backends::LoadNumber(value));
+  const auto real = static_cast<double>(integer);
+  // A number that is rounded up to this one is no such integer any more.
+  constexpr auto kEnd = 2.0 * static_cast<double>(std::numeric_limits<Integer>::max() / 2 + 1);
+  const bool is_exact = real < kEnd && static_cast<Integer>(real) == integer;
+  PutBig(std::bit_cast<uint64_t>(is_exact ? real : std::numeric_limits<double>::quiet_NaN()),
+         out);
+}
+
+// Length, bytes, and zeros up to a multiple of four.
+void EncodeString(ConstByteSpan value, ByteSpan out) {
+  constexpr size_t kLength = 4;
+  PutBig(value.size(), out.first(kLength));
+  std::ranges::copy(value, out.begin() + kLength);
+  std::ranges::fill(out.subspan(kLength + value.size()), std::byte{0});
+}
+
+Encoding EncodingOf(Type type, uint64_t string_length) {
+  switch (type) {
+    case Type::kByte:
+      return {1, 4, &EncodeSigned};
+    case Type::kUByte:
+      return {1, 4, &EncodeUnsigned};
+    case Type::kShort:
+      return {2, 4, &EncodeSigned};
+    case Type::kUShort:
+      return {2, 4, &EncodeUnsigned};
+    case Type::kUInt:
+      return {4, 8, &EncodeDouble<uint32_t>};
+    case Type::kInt64:
+      return {8, 8, &EncodeDouble<int64_t>};
+    case Type::kUInt64:
+      return {8, 8, &EncodeDouble<uint64_t>};
+    case Type::kChar:
+      return {string_length, 4 + (string_length + 3) / 4 * 4, &EncodeString};
+    case Type::kInt:
+    case Type::kFloat:
+    case Type::kDouble:
+      break;
+  }
+  return {};
+}
+
+class DapElements final : public ElementSource {
+ public:
+  DapElements(std::shared_ptr<const ElementSource> values, const Encoding& encoding,
+              uint64_t size)
+      : values_(std::move(values)), encoding_(encoding), size_(size) {}
+
+  uint64_t size() const override { return size_; }
+  Result<void> Read(uint64_t offset, ByteSpan out, model::ByteOrder /*order*/,
+                    cache::ReadHint hint) const override {
+    const uint64_t to = encoding_.to;
+    const size_t at_once = std::max<size_t>(1, kBlock / std::max(encoding_.from, to));
+    backends::Bytes values(at_once * encoding_.from);
+    backends::Bytes encoded(to);
+    while (!out.empty()) {
+      const uint64_t first = offset / to;
+      const uint64_t end = (offset + out.size() + to - 1) / to;
+      const size_t count = std::min<uint64_t>(end - first, at_once);
+      const ByteSpan read = values.span().first(count * encoding_.from);
+      NDLFS_RETURN_IF_ERROR(
+          values_->Read(first * encoding_.from, read, model::ByteOrder::kBig, hint));
+      for (size_t i = 0; i < count; ++i) {
+        encoding_.encode(read.subspan(i * encoding_.from, encoding_.from), encoded.span());
+        const size_t skipped = offset % to;
+        const size_t copied = std::min<size_t>(to - skipped, out.size());
+        std::memcpy(out.data(), encoded.data() + skipped, copied);
+        out = out.subspan(copied);
+        offset += copied;
+      }
+    }
+    return {};
+  }
+  std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
+    return TrackElements(values_->TrackReader(prefetcher), encoding_.from, encoding_.to);
+  }
+
+ private:
+  static constexpr uint64_t kBlock = uint64_t{64} << 10;
+
+  const std::shared_ptr<const ElementSource> values_;
+  const Encoding encoding_;
+  const uint64_t size_;
+};
+
+// Values of `type`, as netCDF classic stores them, in the encoding of DAP 2 (XDR, RFC 4506) for
+// DapTypeOf(type). Read both big-endian. Texts have `string_length` bytes each. A 64-bit
+// integer that no double holds is NaN: clients read variables together, so that an error would
+// take the others from them. kLimit if the bytes are too many.
+Result<std::shared_ptr<const ElementSource>> EncodeForDap(
+    std::shared_ptr<const ElementSource> values, Type type, uint64_t string_length) {
+  const Encoding encoding = EncodingOf(type, string_length);
+  if (encoding.encode == nullptr || encoding.from == 0) return values;
+  const auto size = backends::CheckedMultiply(values->size() / encoding.from, encoding.to);
+  if (!size || *size > backends::kMaxViewSize) return model::Limit("too many bytes");
+  return std::make_shared<const DapElements>(std::move(values), encoding, *size);
+}
+
+// The values of one variable, or of a member of a Grid.
+struct DapTable {
+  std::string name;  // "t2m.lat"
+  std::vector<uint64_t> shape;
+  ClassicVariable part;
+  uint64_t string_length = 0;  // of texts
+};
+
+constexpr uint64_t kMostAsciiValues = 1'000'000;
+constexpr uint64_t kMostAsciiBytes = uint64_t{32} << 20;
+
+uint64_t SizeOfValue(const DapTable& table) {
+  const bool is_text = table.part.variable.type == backends::netcdf3::Type::kChar;
+  return is_text ? table.string_length : backends::netcdf3::SizeOf(table.part.variable.type);
+}
+
+// "[3][0]" for a row of all dimensions but the last.
+std::string RowName(uint64_t row, const std::vector<uint64_t>& shape) {
+  std::string out;
+  for (size_t d = shape.size() - 1; d-- > 0; row /= shape[d]) {
+    out.insert(0, fmt::format("[{}]", row % shape[d]));
+  }
+  return out;
+}
+
+Result<void> WriteTable(const DapTable& table, std::string& out) {
+  const ElementSource& values = *table.part.elements;
+  backends::Bytes bytes(values.size());
+  NDLFS_RETURN_IF_ERROR(
+      values.Read(0, bytes.span(), model::ByteOrder::kBig, cache::ReadHint::kOnward));
+  const std::string_view text = backends::AsText(bytes.span());
+  const uint64_t size = SizeOfValue(table);
+  const bool is_text = table.part.variable.type == backends::netcdf3::Type::kChar;
+  out += table.name;
+  for (const uint64_t extent : table.shape) out += fmt::format("[{}]", extent);
+  const uint64_t row_length = table.shape.empty() ? 1 : table.shape.back();
+  if (table.shape.size() == 1) out += '\n';
+  for (uint64_t at = 0, i = 0; size != 0 && at + size <= text.size(); at += size, ++i) {
+    if (table.shape.size() > 1 && i % row_length == 0) {
+      out += '\n' + RowName(i / row_length, table.shape);
+    }
+    if (table.shape.size() != 1 || i != 0) out += ", ";
+    const std::string_view value = text.substr(at, size);
+    out += is_text ? DapStringText(value) : DapNumberText(value, table.part.variable.type);
+  }
+  out += "\n\n";
+  return {};
+}
+
+class DapAscii final : public View {
+ public:
+  DapAscii(std::string dds, std::vector<DapTable> tables, uint64_t bytes)
+      : dds_(std::move(dds)), tables_(std::move(tables)), bytes_(bytes) {}
+
+  std::optional<uint64_t> size() const override {
+    const MutexLock lock(mutex_);
+    if (!text_) return std::nullopt;
+    return text_->size();
+  }
+  Result<uint64_t> FindSize() const override {
+    NDLFS_TRY(const auto text, Text());
+    return text->size();
+  }
+  uint64_t scan_bytes() const override { return size() ? 0 : bytes_; }
+  uint64_t held_bytes() const override { return dds_.size() + size().value_or(0); }
+  Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
+    NDLFS_TRY(const auto text, Text());
+    if (offset >= text->size()) return size_t{0};
+    const size_t count = std::min<uint64_t>(out.size(), text->size() - offset);
+    std::memcpy(out.data(), text->data() + offset, count);
+    return count;
+  }
+
+ private:
+  Result<std::shared_ptr<const std::string>> Text() const EXCLUDES(mutex_) {
+    {
+      const MutexLock lock(mutex_);
+      if (text_) return text_;
+    }
+    std::string text = dds_ + "---------------------------------------------\n";
+    for (const DapTable& table : tables_) {
+      NDLFS_RETURN_IF_ERROR(WriteTable(table, text));
+    }
+    const MutexLock lock(mutex_);
+    if (!text_) text_ = std::make_shared<const std::string>(std::move(text));
+    return text_;
+  }
+
+  const std::string dds_;
+  const std::vector<DapTable> tables_;
+  const uint64_t bytes_;
+  mutable model::Mutex mutex_;
+  mutable std::shared_ptr<const std::string> text_ GUARDED_BY(mutex_);
+};
+
+// The values as text, behind the DDS: each row of the last dimension is a line that begins with
+// its indices. Finding its size reads all values and makes the text, which is then kept. kLimit
+// for more than a million values.
+Result<ViewNode> MakeDapAscii(std::string dds, std::vector<DapTable> tables) {
+  uint64_t values = 0;
+  uint64_t bytes = 0;
+  for (const DapTable& table : tables) {
+    const auto count = backends::CheckedProduct(table.shape);
+    values += std::min(count.value_or(kMostAsciiValues + 1), kMostAsciiValues + 1);
+    bytes += std::min(table.part.elements->size(), kMostAsciiBytes + 1);
+    if (values > kMostAsciiValues || bytes > kMostAsciiBytes) {
+      return model::Limit("more than {} values as text; ask for fewer, or for .dods",
+                          kMostAsciiValues);
+    }
+  }
+  return std::static_pointer_cast<const View>(
+      std::make_shared<const DapAscii>(std::move(dds), std::move(tables), bytes));
+}
 
 enum DapAnswer : size_t { kDds, kDas, kDods, kAscii };
 constexpr std::array<std::string_view, 4> kDapExtensions = {".dds", ".das", ".dods", ".ascii"};

@@ -10,6 +10,8 @@
 #include <optional>
 #include <string_view>
 
+#include "backends/base/load_number.h"
+
 namespace ndlfs::fs {
 namespace {
 
@@ -53,12 +55,6 @@ void WriteDeclaration(std::string& out, const DapDataset& dataset,
   out += "    } " + name + ";\n";
 }
 
-uint64_t GetBigBits(std::string_view bytes) {
-  uint64_t value = 0;
-  for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
-  return value;
-}
-
 std::string RealText(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
@@ -92,7 +88,7 @@ void WriteAttributes(std::string& out, const std::vector<Attribute>& attributes)
 }  // namespace
 
 std::string DapNumberText(std::string_view bytes, Type type) {
-  const uint64_t bits = GetBigBits(bytes);
+  const uint64_t bits = backends::LoadNumber(backends::AsBytes(bytes));
   switch (type) {
     case Type::kByte:
       return fmt::format("{}", static_cast<int8_t>(bits));
@@ -148,6 +144,21 @@ std::string WriteDas(const DapDataset& dataset) {
   out += "    NC_GLOBAL {\n";
   WriteAttributes(out, dataset.attributes);
   return out + "    }\n}\n";
+}
+
+std::optional<DapFileName> ParseDapFileName(std::string_view name,
+                                            std::span<const std::string_view> extensions) {
+  constexpr std::string_view kStem = "data";
+  if (!name.starts_with(kStem)) return std::nullopt;
+  name.remove_prefix(kStem.size());
+  for (size_t i = 0; i < extensions.size(); ++i) {
+    if (!name.ends_with(extensions[i])) continue;
+    name.remove_suffix(extensions[i].size());
+    if (name.empty()) return DapFileName{.constraint = {}, .extension = i};
+    if (!name.starts_with('[') || !name.ends_with(']')) return std::nullopt;
+    return DapFileName{.constraint = name.substr(1, name.size() - 2), .extension = i};
+  }
+  return std::nullopt;
 }
 
 }  // namespace ndlfs::fs

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // Containers that c-blosc makes, decoded without it.
-#include "backends/codec/stream/blosc_blocks.h"
-
 #include <blosc.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,6 +11,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "backends/codec/stream/blosc_stream.h"
 
 namespace ndlfs::backends {
 namespace {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "model/path_name.h"
+#include "tests/support/read_group.h"
 #include "tests/support/result.h"
 
 namespace ndlfs::backends {

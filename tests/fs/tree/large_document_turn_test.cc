@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "fs/tree/store/large_document_turn.h"
-
 #include <gtest/gtest.h>
 
 #include "backends/store/caller.h"
+#include "fs/tree/store/document_cache.h"
 #include "tests/support/turn_taker.h"
 
 namespace ndlfs::fs {

@@ -21,6 +21,8 @@
 #include "model/ndl/ndl_reader.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
+#include "tests/support/detect_file.h"
+#include "tests/support/read_group.h"
 
 namespace ndlfs::fs {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cache/chunk_cache.h"
-#include "fs/view/group_part_provider.h"
+#include "fs/view/part_provider.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "model/ndl/yaml_scalar.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+
+#include "model/ndl/yaml_text.h"
 
 namespace ndlfs::model {
 namespace {

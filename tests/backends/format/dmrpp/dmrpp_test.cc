@@ -20,6 +20,7 @@
 #include "backends/store/forwarding_source.h"
 #include "backends/store/url_opener.h"
 #include "model/attributes.h"
+#include "tests/support/detect_file.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"

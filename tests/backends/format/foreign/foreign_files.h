@@ -11,6 +11,7 @@
 #include "backends/detection.h"
 #include "backends/format/format.h"
 #include "model/path_name.h"
+#include "tests/support/detect_file.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/read_array.h"
 

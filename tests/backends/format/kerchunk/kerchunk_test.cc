@@ -13,6 +13,7 @@
 #include "backends/detection.h"
 #include "backends/store/local/local_source.h"
 #include "backends/store/reference/reference_store.h"
+#include "tests/support/detect_file.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
 #include "tests/support/result.h"

@@ -13,6 +13,7 @@
 #include "backends/format/ncml/ncml_reader.h"
 #include "backends/format/read_elements.h"
 #include "model/attributes.h"
+#include "tests/support/detect_file.h"
 #include "tests/support/memory_source.h"
 
 namespace ndlfs::backends {

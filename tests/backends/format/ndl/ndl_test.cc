@@ -12,6 +12,7 @@
 #include "backends/detection.h"
 #include "backends/store/local/local_source.h"
 #include "model/ndl/ndl_reader.h"
+#include "tests/support/detect_file.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
 #include "tests/support/result.h"

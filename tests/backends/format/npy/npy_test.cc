@@ -12,6 +12,7 @@
 #include "backends/detection.h"
 #include "backends/format/npy/npy_array.h"
 #include "backends/store/local/local_source.h"
+#include "tests/support/detect_file.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/numpy_text.h"
 #include "tests/support/python.h"

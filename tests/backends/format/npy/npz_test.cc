@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "backends/format/npy/npz.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "backends/detection.h"
+#include "backends/format/npy/npy.h"
 #include "backends/format/npy/npz_names.h"
 #include "backends/store/local/local_source.h"
+#include "tests/support/detect_file.h"
 #include "tests/support/numpy_text.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/s3/assumed_role.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "backends/store/s3/aws_profile.h"
 #include "tests/support/result.h"
 
 namespace ndlfs::backends::s3 {

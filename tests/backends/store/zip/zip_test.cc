@@ -14,6 +14,7 @@
 #include "backends/store/zip/inflate.h"
 #include "backends/store/zip/zip_directory.h"
 #include "backends/store/zip/zip_store.h"
+#include "tests/support/detect_file.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
