@@ -597,8 +597,30 @@ constexpr uint64_t kMaxInspectedText = uint64_t{64} << 10;
 constexpr uint64_t kMaxInspectedChunk = uint64_t{1} << 20;
 constexpr uint64_t kMaxInspectedMemory = uint64_t{16} << 20;
 
+// The rows of a chunk as far as they are in the array: behind its end they may be anything.
+template <typename Look>
+void LookInside(const ArraySpec& spec, const std::vector<uint64_t>& index,
+                const std::vector<uint64_t>& chunk, ConstByteSpan bytes, const Look& look) {
+  const size_t rank = chunk.size();
+  const uint64_t count = CheckedProduct(chunk).value_or(UINT64_MAX);
+  if (rank == 0 || !spec.dtype.is_fixed_size()) return look(bytes, count);
+  const auto left = [&](size_t d) { return spec.shape[d] - spec.grid.Begin(d, index[d]); };
+  const uint64_t row_bytes = chunk.back() * spec.dtype.size();
+  const uint64_t inside = std::min(chunk.back(), left(rank - 1));
+  for (uint64_t row = 0; (row + 1) * row_bytes <= bytes.size(); ++row) {
+    bool is_inside = true;
+    uint64_t rest = row;
+    for (size_t d = rank - 1; d-- > 0; rest /= chunk[d]) {
+      is_inside = is_inside && rest % chunk[d] < left(d);
+    }
+    if (is_inside) {
+      look(bytes.subspan(row * row_bytes, inside * spec.dtype.size()), inside);
+    }
+  }
+}
+
 // Calls `look` with the elements of the first chunks, as many as have `most` elements; the
-// edges of chunks count.
+// edges of chunks count as elements.
 template <typename Look>
 Result<void> LookAtFirst(const ArraySource& source, uint64_t most, const Look& look) {
   class NoIndexes final : public IndexCache {
@@ -616,7 +638,7 @@ Result<void> LookAtFirst(const ArraySource& source, uint64_t most, const Look& l
     NDLFS_TRY(const ChunkLocation location, source.Locate(index, indexes));
     NDLFS_TRY(const Bytes chunk, ReadChunk(spec.codecs, location, shape, kMaxInspectedMemory));
     const uint64_t count = CheckedProduct(shape).value_or(UINT64_MAX);
-    if (!chunk.empty()) look(chunk.span(), count);
+    if (!chunk.empty()) LookInside(spec, index, shape, chunk.span(), look);
     seen = CheckedAdd(seen, count).value_or(UINT64_MAX);
     size_t d = index.size();
     while (d > 0 && index[d - 1] + 1 == spec.grid.counts()[d - 1]) index[--d] = 0;

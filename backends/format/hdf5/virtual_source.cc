@@ -391,8 +391,8 @@ Result<CastSource> MakeCast(const std::shared_ptr<const ArraySource>& source,
     }
   }
   const ChunkForm one{to, {1}};
-  const auto dialect = is_float ? CodecDialect::kNumcodecs : CodecDialect::kZarr3;
-  const auto made = MakeCodec({dialect, is_float ? "astype" : "cast_value", &json, &one});
+  const auto* codec = is_float ? "numcodecs.astype" : "cast_value";
+  const auto made = MakeCodec({CodecDialect::kZarr3, codec, &json, &one});
   const auto* cast =
       made ? std::get_if<std::shared_ptr<const ArrayToArrayCodec>>(&*made) : nullptr;
   if (cast == nullptr) {
