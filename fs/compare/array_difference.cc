@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/format/computed_source.h"
 #include "fs/compare/element_comparisons.h"
 
 namespace ndlfs::fs {
@@ -42,6 +43,7 @@ void ElementDifferences::Add(const ElementDifferences& other) {
 
 Result<std::shared_ptr<ArrayDifference>> ArrayDifference::Make(ReaderPtr a, ReaderPtr b,
                                                                const Tolerance& tolerance) {
+  NDLFS_RETURN_IF_ERROR(backends::CheckReadable(a->source()));
   NDLFS_TRY(auto comparison,
             MakeElementComparison(a->spec().dtype, b->spec().dtype, tolerance));
   return std::shared_ptr<ArrayDifference>(
