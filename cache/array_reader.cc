@@ -19,6 +19,7 @@
 #include "cache/load_counts.h"
 #include "cache/range_to_boxes.h"
 #include "cache/strided_copy.h"
+#include "model/memory_budget.h"
 
 namespace ndlfs::cache {
 
@@ -605,7 +606,7 @@ Result<ChunkCache::Handle> ArrayReader::VariableChunk(const Index& index, bool& 
   constexpr uint64_t kMost = uint64_t{4} << 20;
   constexpr uint64_t kGrowth = 32;
   const uint64_t max =
-      std::min(spec().max_chunk_bytes, GetMemoryLimits().chunk / VariableSize(1));
+      std::min(spec().max_chunk_bytes, model::MemoryBudget::MostForChunk() / VariableSize(1));
   const BlockKey key = {source_->id(), LinearIndex(index)};
   uint64_t limit = std::min(max, std::clamp(cache_.budget_bytes() / 64, kLeast, kMost));
   for (;;) {

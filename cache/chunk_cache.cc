@@ -11,6 +11,8 @@
 
 #include "backends/store/caller.h"
 #include "backends/store/cancellation.h"
+#include "backends/store/metadata_turn.h"
+#include "model/memory_budget.h"
 
 namespace ndlfs::cache {
 
@@ -100,9 +102,19 @@ size_t ChunkCache::KeyHash::operator()(const BlockKey& key) const {
 ChunkCache::ChunkCache(uint64_t budget_bytes, SpillSpace* spill, const LoadPace::Limits& limits)
     : budget_(budget_bytes), spill_(spill), pace_(limits) {
   stats_.budget_bytes = budget_bytes;
+  // What others take from the budget of the process.
+  model::MemoryBudget::SetCache(this, [this] {
+    std::vector<Victim> victims;
+    {
+      MutexLock lock(mutex_);
+      victims = Evict(0);
+    }
+    LetGo(std::move(victims));
+  });
 }
 
 ChunkCache::~ChunkCache() {
+  model::MemoryBudget::RemoveCache(this);
   // The blocks release their bytes through this object: let go of them while
   // its members still live.
   std::list<EntryPtr> dropped;
@@ -183,9 +195,9 @@ Result<ChunkCache::Block> ChunkCache::Await(const EntryPtr& entry) {
   return entry->block;
 }
 
-// The end of a request is no reason to notify everybody who waits.
+// The end of a request, or of what others take, is no reason to notify everybody who waits.
 void ChunkCache::WaitAWhile(model::CondVar& condition) {
-  if (CancellationScope::Current() == nullptr) {
+  if (CancellationScope::Current() == nullptr && model::MemoryBudget::FromCache() == 0) {
     condition.Wait(mutex_);
   } else {
     condition.WaitFor(mutex_, std::chrono::milliseconds(100));
@@ -242,7 +254,9 @@ Result<ChunkCache::Block> ChunkCache::Load(const EntryPtr& entry, Reservation re
   return block->object;
 }
 
-uint64_t ChunkCache::Charged() const { return stats_.used_bytes + BytesOfEntries(blocks_); }
+uint64_t ChunkCache::Charged() const {
+  return stats_.used_bytes + BytesOfEntries(blocks_) + model::MemoryBudget::FromCache();
+}
 
 void ChunkCache::Charge(uid_t user, uint64_t bytes) {
   stats_.used_bytes += bytes;
@@ -271,7 +285,8 @@ bool ChunkCache::Reserve(uid_t user, uint64_t bytes) {
     std::vector<Victim> victims;
     {
       MutexLock lock(mutex_);
-      if (stats_.used_bytes == 0 || Charged() + bytes <= budget_) {
+      if (stats_.used_bytes == 0 || Charged() + bytes <= budget_ ||
+          backends::MetadataTurn::IsHeld()) {
         Charge(user, bytes);
         return true;
       }

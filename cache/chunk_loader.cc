@@ -2,7 +2,6 @@
 #include "cache/chunk_loader.h"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "backends/codec/codec_chain.h"
 #include "backends/format/chunk_pieces.h"
 #include "backends/store/kept_values.h"
+#include "model/memory_budget.h"
 
 namespace ndlfs::cache {
 
@@ -26,9 +26,6 @@ using model::Corrupt;
 using model::Result;
 
 namespace {
-
-std::atomic<uint64_t> most_for_chunk{UINT64_MAX};
-std::atomic<uint64_t> most_for_header{UINT64_MAX};
 
 // How much memory a thread keeps from one chunk to the next; it gives more than this back, so
 // that threads at rest hold little. However many threads fetch, together they keep no more than
@@ -447,22 +444,10 @@ uint64_t TransientSize(const ArraySpec& spec, const std::vector<uint64_t>& shape
   return spec.codecs.MaxEncodedSize(shape) + spec.codecs.MaxScratchSize(shape);
 }
 
-void SetMemoryLimits(const MemoryLimits& limits) {
-  most_for_chunk = limits.chunk;
-  most_for_header = limits.header;
-}
-MemoryLimits GetMemoryLimits() { return {most_for_chunk, most_for_header}; }
-
 Result<void> CheckFits(const ArraySpec& spec, const std::vector<uint64_t>& shape) {
   const uint64_t scratch = spec.codecs.IsIdentity() ? 0 : spec.codecs.MaxScratchSize(shape);
   const auto bytes = backends::CheckedAdd(DecodedSize(spec, shape), scratch);
-  const uint64_t most = GetMemoryLimits().chunk;
-  if (bytes && *bytes <= most) return {};
-  return model::Limit(
-      "decoding a chunk takes {} bytes of memory; --cache-size and --max-chunk-size let it "
-      "take "
-      "{}",
-      bytes.value_or(UINT64_MAX), most);
+  return model::MemoryBudget::CheckChunk(bytes.value_or(UINT64_MAX));
 }
 
 uint64_t VariableSize(uint64_t limit) {

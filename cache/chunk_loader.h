@@ -26,15 +26,7 @@ uint64_t MaxDecodedSize(const backends::ArraySpec& spec);
 // decoded chunk.
 uint64_t TransientSize(const backends::ArraySpec& spec, const std::vector<uint64_t>& shape);
 
-// The most memory, in bytes, that one thing may take in this process besides the cache.
-struct MemoryLimits {
-  uint64_t chunk = UINT64_MAX;   // of a chunk and its codecs while it is decoded
-  uint64_t header = UINT64_MAX;  // of what a file of a group keeps of the arrays in it
-};
-// Without limits, one thing may take any. Set them before the first load.
-void SetMemoryLimits(const MemoryLimits& limits);
-MemoryLimits GetMemoryLimits();
-// kLimit, with the bytes, if such a chunk and what its codecs need take more. The encoded bytes
+// model::MemoryBudget::CheckChunk() of such a chunk and what its codecs need. The encoded bytes
 // do not count, as they may be few.
 model::Result<void> CheckFits(const backends::ArraySpec& spec,
                               const std::vector<uint64_t>& shape);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/memory_budget.h"
 #include "model/mutex.h"
 
 namespace ndlfs::model {
@@ -24,6 +25,9 @@ class RecentlyUsed {
   using Pointer = std::shared_ptr<T>;
 
   explicit RecentlyUsed(uint64_t capacity) : capacity_(capacity) {}
+  explicit RecentlyUsed(MemoryBudget::Pool pool)
+      : capacity_(MemoryBudget::Share(pool)), is_charged_(true) {}
+  ~RecentlyUsed() { Charge(total_weight(), 0); }
 
   // Makes `object` the most recently used one and sets its weight. Returns the
   // objects that had to make room, for the caller to destroy. Always keeps
@@ -37,19 +41,26 @@ class RecentlyUsed {
         now - last.time < kUseHolds) {
       return dropped;
     }
-    model::MutexLock lock(mutex_);
-    last = {id_, object.get(), weight, removals_.load(std::memory_order_relaxed), now};
-    const auto it = index_.find(object.get());
-    if (it != index_.end()) {
-      order_.splice(order_.begin(), order_, it->second);
-      total_ -= std::exchange(it->second->weight, weight);
-    } else {
-      order_.push_front({object, weight});
-      index_.emplace(object.get(), order_.begin());
+    uint64_t before = 0;
+    uint64_t after = 0;
+    {
+      model::MutexLock lock(mutex_);
+      before = total_;
+      last = {id_, object.get(), weight, removals_.load(std::memory_order_relaxed), now};
+      const auto it = index_.find(object.get());
+      if (it != index_.end()) {
+        order_.splice(order_.begin(), order_, it->second);
+        total_ -= std::exchange(it->second->weight, weight);
+      } else {
+        order_.push_front({object, weight});
+        index_.emplace(object.get(), order_.begin());
+      }
+      total_ += weight;
+      while (total_ > capacity_ && order_.size() > 1) dropped.push_back(TakeOldest());
+      last.removals = removals_.load(std::memory_order_relaxed);
+      after = total_;
     }
-    total_ += weight;
-    while (total_ > capacity_ && order_.size() > 1) dropped.push_back(TakeOldest());
-    last.removals = removals_.load(std::memory_order_relaxed);
+    Charge(before, after);
     return dropped;
   }
 
@@ -60,20 +71,11 @@ class RecentlyUsed {
     const auto it = index_.find(object);
     if (it == index_.end()) return;
     dropped = std::move(it->second->object);
+    Charge(it->second->weight, 0);
     total_ -= it->second->weight;
     order_.erase(it->second);
     index_.erase(it);
     removals_.fetch_add(1, std::memory_order_release);
-  }
-
-  // Stops keeping the object alive that was not used for the longest time. False if there is
-  // none.
-  bool DropOldest() {
-    Pointer dropped;  // destroyed after the lock is released
-    model::MutexLock lock(mutex_);
-    if (order_.empty()) return false;
-    dropped = TakeOldest();
-    return true;
   }
 
   size_t size() const {
@@ -119,8 +121,14 @@ class RecentlyUsed {
     return oldest;
   }
 
+  // More is charged without the lock.
+  void Charge(uint64_t from, uint64_t to) const {
+    if (is_charged_) MemoryBudget::Change(from, to);
+  }
+
   const uint64_t capacity_;
-  const uint64_t id_ = NewId();  // no other list of this type has it
+  const bool is_charged_ = false;  // to the budget of the process
+  const uint64_t id_ = NewId();    // no other list of this type has it
   std::atomic<uint64_t> removals_{0};
   mutable model::Mutex mutex_;
   std::list<Slot> order_ GUARDED_BY(mutex_);  // the most recently used first

@@ -100,4 +100,12 @@ bool IsComputed(const ArraySource& source) {
   return dynamic_cast<const ComputedSource*>(&source) != nullptr;
 }
 
+Result<void> CheckReadable(const ArraySource& source) {
+  constexpr uint64_t kMost = uint64_t{1} << 32;
+  const auto count = CheckedProduct(source.spec().shape);
+  if (!IsComputed(source) || (count && *count <= kMost)) return {};
+  return model::Limit("{} computed elements; up to {} are read", count.value_or(UINT64_MAX),
+                      kMost);
+}
+
 }  // namespace ndlfs::backends

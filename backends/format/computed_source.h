@@ -30,5 +30,7 @@ model::Result<std::shared_ptr<const ArraySource>> MakeComputedSource(
 // Whether the elements of `source` are computed one by one: nothing of them is stored, and no
 // read of them can fail.
 bool IsComputed(const ArraySource& source);
+// kLimit if so many are computed that nobody waits for the last one.
+model::Result<void> CheckReadable(const ArraySource& source);
 
 }  // namespace ndlfs::backends

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "model/memory_budget.h"
+
 namespace ndlfs::backends {
 
 std::shared_ptr<const Node> NodeCache::Find(std::string_view path, uint64_t version) {
@@ -39,7 +41,7 @@ NodeCache::~NodeCache() {
 }
 
 model::RecentlyUsed<const Node>& NodeCache::Recent() {
-  static model::RecentlyUsed<const Node> recent(uint64_t{12} << 20);
+  static model::RecentlyUsed<const Node> recent(model::MemoryBudget::Pool::kNodes);
   return recent;
 }
 

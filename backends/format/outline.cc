@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/memory_budget.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends {
@@ -11,8 +12,6 @@ namespace {
 
 // Deeper groups are left out, so that nothing recurses without bound.
 constexpr int kMaxGroupDepth = 512;
-// Nodes of this many bytes are kept, so that small stores are loaded once.
-constexpr uint64_t kKeptBytes = uint64_t{12} << 20;
 constexpr uint64_t kOfSource = 1024;
 
 class OutlineReader {
@@ -30,7 +29,11 @@ class OutlineReader {
     if (node->error) Complain(path, *node->error);
     if (node->is_group()) AddChildren(path, outline, depth);
     kept_bytes_ += node->held_bytes() + kOfSource;
-    if (kept_bytes_ <= kKeptBytes) outline.node = std::move(node);
+    // Small stores are loaded once.
+    using model::MemoryBudget;
+    if (kept_bytes_ <= MemoryBudget::Share(MemoryBudget::Pool::kNodes)) {
+      outline.node = std::move(node);
+    }
     return {};
   }
 

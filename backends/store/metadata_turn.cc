@@ -8,6 +8,7 @@
 #include "backends/base/heap.h"
 #include "backends/store/caller.h"
 #include "backends/store/cancellation.h"
+#include "model/memory_budget.h"
 #include "model/mutex.h"
 
 namespace ndlfs::backends {
@@ -125,13 +126,17 @@ model::Result<MetadataTurn> MetadataTurn::Take(uint64_t bytes) {
   const uint64_t user = CallerScope::CurrentId();
   NDLFS_RETURN_IF_ERROR(MetadataTurns::Get().Wait(user, bytes));
   has_metadata_turn = true;
+  model::MemoryBudget::Change(0, bytes);
   return MetadataTurn(bytes, user);
 }
+
+bool MetadataTurn::IsHeld() { return has_metadata_turn; }
 
 MetadataTurn::~MetadataTurn() {
   if (bytes_ == 0) return;
   has_metadata_turn = false;
   if (bytes_ > kLeavesHoles) GiveBackFreeMemory();
+  model::MemoryBudget::Change(bytes_, 0);
   MetadataTurns::Get().End(user_, bytes_);
 }
 

@@ -22,12 +22,14 @@ namespace ndlfs::backends {
 // not wait.
 class MetadataTurn {
  public:
-  static constexpr uint64_t kMost = uint64_t{48} << 20;
+  static constexpr uint64_t kMost = uint64_t{32} << 20;
   static constexpr uint64_t kSmall = uint64_t{128} << 10;
 
   // Waits until there is room. A thread that has a turn gets another one at once. Fails only if
   // nobody waits for the answer any more (kCancelled).
   static model::Result<MetadataTurn> Take(uint64_t bytes);
+  // Whether this thread has one: then it must wait for nobody who may wait for a turn.
+  static bool IsHeld();
 
   // Read an index of more bytes within its turn. Read a smaller one before the turn, because a
   // source may take long to answer, and so few bytes need no turn.

@@ -13,6 +13,7 @@
 
 #include "backends/base/bytes.h"
 #include "backends/base/element_stream.h"
+#include "backends/format/computed_source.h"
 #include "fs/compare/sha256.h"
 #include "fs/compare/short_text.h"
 #include "fs/view/elements/converted_elements.h"
@@ -375,6 +376,7 @@ void ElementDifferences::Add(const ElementDifferences& other) {
 
 Result<std::shared_ptr<ArrayDifference>> ArrayDifference::Make(ReaderPtr a, ReaderPtr b,
                                                                const Tolerance& tolerance) {
+  NDLFS_RETURN_IF_ERROR(backends::CheckReadable(a->source()));
   NDLFS_TRY(auto comparison,
             MakeElementComparison(a->spec().dtype, b->spec().dtype, tolerance));
   return std::shared_ptr<ArrayDifference>(

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/base/bytes.h"
+#include "backends/format/computed_source.h"
 #include "backends/store/cancellation.h"
 
 namespace ndlfs::fs {
@@ -31,6 +32,7 @@ uint64_t CountBlocks(uint64_t elements) {
 
 Result<std::shared_ptr<ArrayDigest>> ArrayDigest::Make(
     std::shared_ptr<const cache::ArrayReader> reader) {
+  NDLFS_RETURN_IF_ERROR(backends::CheckReadable(reader->source()));
   NDLFS_TRY(CanonicalType type, CanonicalType::Make(reader->spec().dtype));
   return std::shared_ptr<ArrayDigest>(new ArrayDigest(std::move(reader), std::move(type)));
 }

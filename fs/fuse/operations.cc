@@ -21,6 +21,7 @@
 #include "fs/fuse/init_answer.h"
 #include "fs/fuse/pending_request.h"
 #include "fs/tree/xattr.h"
+#include "model/memory_budget.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -713,19 +714,23 @@ void Filesystem::NoteForgotten(size_t count) {
 
 // The memory for names that the kernel knows. Left to itself, it forgets none while the machine
 // has memory, and finds them again in microseconds.
-constexpr uint64_t kMostNameBytes = uint64_t{16} << 20;
+static uint64_t MostNameBytes() {
+  using model::MemoryBudget;
+  return MemoryBudget::Share(MemoryBudget::Pool::kNames);
+}
 constexpr size_t kForgottenAtOnce = 4096;
 
 void Filesystem::NoteFound() const {
-  if (wake_forgetter_ && table_.held_bytes() > kMostNameBytes)
-    wake_forgetter_(until_forgotten_.load());
+  const uint64_t held = table_.held_bytes();
+  model::MemoryBudget::Change(charged_.exchange(held), held);
+  if (wake_forgetter_ && held > MostNameBytes()) wake_forgetter_(until_forgotten_.load());
 }
 
 std::optional<RequestQueue::Clock::duration> Filesystem::ForgetNames(fuse_session* session) {
   const uint64_t held = table_.held_bytes();
-  if (held <= kMostNameBytes) return std::nullopt;
-  const auto names =
-      table_.NamesToForget(held - kMostNameBytes + kMostNameBytes / 8, kForgottenAtOnce);
+  const uint64_t most = MostNameBytes();
+  if (held <= most) return std::nullopt;
+  const auto names = table_.NamesToForget(held - most + most / 8, kForgottenAtOnce);
   size_t known = 0;
   for (const auto& [parent, name] : names) {
     const int error =

@@ -131,7 +131,8 @@ class Filesystem {
   InodeTable table_;
   // The time until the kernel is asked to forget more names.
   std::atomic<std::chrono::milliseconds> until_forgotten_{kUntilForgotten};
-  std::atomic<size_t> forgotten_{0};  // since memory was last given back
+  mutable std::atomic<uint64_t> charged_{0};  // of names, to model::MemoryBudget
+  std::atomic<size_t> forgotten_{0};          // since memory was last given back
   OpenLimits open_limits_;
   int device_ = -1;
   Passthrough passthrough_;  // open files use it

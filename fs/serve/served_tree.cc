@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "backends/store/block_cache/block_cache.h"
-#include "cache/chunk_loader.h"
 #include "fs/serve/logging.h"
 #include "fs/tree/store/document.h"
 #include "fs/tree/view/decoded_cache.h"
+#include "model/memory_budget.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -135,6 +135,7 @@ uint64_t MostOpenFiles() {
 model::Result<std::unique_ptr<ServedTree>> ServedTree::Open(
     const MountOptions& options, const SourcePaths& paths,
     std::chrono::milliseconds answer_within) {
+  model::MemoryBudget::Begin(options.cache_size, options.max_chunk_size);
   NDLFS_TRY(auto place, OpenPlace(options, paths));
   std::unique_ptr<ServedTree> tree(new ServedTree(options, std::move(place), answer_within));
   NDLFS_RETURN_IF_ERROR(tree->KeepViews());
@@ -160,11 +161,6 @@ ServedTree::ServedTree(const MountOptions& options, RemotePlace place,
                                  refused);
           },
           &LogWarning, options.cache_dir, options.cache_dir_size, ScopeOf(options, place_)) {
-  // In addition to the cache, or to one chunk that is larger.
-  constexpr uint64_t kBesides = uint64_t{24} << 20;
-  cache::SetMemoryLimits(
-      {.chunk = std::max(options.cache_size, options.max_chunk_size) + kBesides,
-       .header = options.cache_size + kBesides});
   context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
   context_.services.passes_stored_chunks = options.passes_stored_chunks;
   context_.services.listed_views = options.views;

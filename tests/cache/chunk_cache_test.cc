@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "backends/store/caller.h"
+#include "model/memory_budget.h"
 
 namespace ndlfs::cache {
 namespace {
@@ -95,6 +96,19 @@ TEST(ChunkCacheTest, ABlockLargerThanTheBudgetGetsThroughAlone) {
   EXPECT_TRUE(cache.GetOrLoad({1, 0}, 1000, 1000, BlockOf(1000, 0)));
   EXPECT_TRUE(cache.GetOrLoad({1, 1}, 1000, 1000, BlockOf(1000, 0)));
   EXPECT_LE(cache.stats().used_bytes, 1000u);
+}
+
+TEST(ChunkCacheTest, BlocksLeaveForWhatOthersTake) {
+  ChunkCache cache(1000);
+  ASSERT_TRUE(cache.GetOrLoad({1, 0}, 400, 0, BlockOf(400, 0)));
+  ASSERT_TRUE(cache.GetOrLoad({1, 1}, 400, 0, BlockOf(400, 0)));
+  const model::MemoryBudget::Held others(model::MemoryBudget::kCharged + 300);
+  EXPECT_FALSE(cache.Contains({1, 0}));
+  EXPECT_TRUE(cache.Contains({1, 1}));
+  const model::MemoryBudget::Held more(2000);
+  EXPECT_FALSE(cache.Contains({1, 1}));
+  // One load at a time goes on.
+  EXPECT_TRUE(cache.GetOrLoad({1, 2}, 400, 0, BlockOf(400, 0)));
 }
 
 TEST(ChunkCacheTest, ChargesWhatABlockReallyOccupies) {

@@ -63,10 +63,10 @@ uint64_t Allocations(const std::function<void()>& work) {
 // The mount of a store, "m", of `count` arrays, "a0" and so on.
 class World final : public MountTest {
  public:
-  explicit World(uint64_t count, bool are_coordinates = false)
+  explicit World(uint64_t count, bool are_coordinates = false, bool finds_files = true)
       : store_(AddDirectoryStore("m")) {
     store_.AddGroup("/");
-    store_.finds_files = true;  // as Zarr does
+    store_.finds_files = finds_files;  // as Zarr does
     for (uint64_t i = 0; i < count; ++i) {
       const std::string path = "/a" + std::to_string(i);
       if (are_coordinates) {
@@ -77,6 +77,13 @@ class World final : public MountTest {
     }
   }
   void TestBody() override {}
+
+  // An array "t" of `count` chunks, of which the first one is stored.
+  void AddSparse(uint64_t count) {
+    auto& entity = store_.AddArray("/t", "abcd").node.entity;
+    std::get<model::Ndarray>(entity).shape = {{StoredArray::kChunk * count, ""}};
+    context_.services.array_views = &ArrayViews();
+  }
 
   // What `ls -l` does for the arrays. The files of a group are made of all of them.
   void ListWithAttributes() {
@@ -104,18 +111,25 @@ TEST(GrowthTest, ListingOfAGroupIsLinear) {
   });
 }
 
-TEST(GrowthTest, SecondListingWithAttributesIsLinear) {
+// Also of formats that find no files without loading objects.
+class FormatGrowthTest : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(FindsFiles, FormatGrowthTest, ::testing::Bool());
+
+TEST_P(FormatGrowthTest, SecondListingWithAttributesIsLinear) {
   ExpectLinear([](uint64_t count) {
-    World world(count);
+    World world(count, /*are_coordinates=*/false, GetParam());
     world.ListWithAttributes();
     world.Pass(std::chrono::seconds(10));
-    return Allocations([&] { world.ListWithAttributes(); });
+    const int loaded = world.store_.loaded;
+    const uint64_t made = Allocations([&] { world.ListWithAttributes(); });
+    EXPECT_LE(world.store_.loaded - loaded, 2 * static_cast<int>(count) + 2);
+    return made;
   });
 }
 
-TEST(GrowthTest, MemberIsLoadedAlone) {
+TEST_P(FormatGrowthTest, MemberIsLoadedAlone) {
   ExpectConstant([](uint64_t count) {
-    World world(count);
+    World world(count, /*are_coordinates=*/false, GetParam());
     const uint64_t made =
         Allocations([&] { EXPECT_TRUE(world.Find("m/a7/data.npy").value()->Stat()); });
     EXPECT_LE(world.store_.loaded, 2);
@@ -165,6 +179,21 @@ TEST(GrowthTest, SizeOfLinesIsLinear) {
     world.store_.AddArray("/t", std::string(StoredArray::kChunk * count, 'x'));
     const auto file = world.Find("m/t/data.jsonl").value();
     return Allocations([&] { EXPECT_EQ(file->Stat()->size, 4 * StoredArray::kChunk * count); });
+  });
+}
+
+TEST(GrowthTest, LinesAndMeansOfAbsentChunksAreLinear) {
+  ExpectLinear([](uint64_t count) {
+    World world(0);
+    world.AddSparse(count);
+    const auto file = world.Find("m/t/data.jsonl").value();
+    return Allocations([&] { EXPECT_TRUE(file->Stat()); });
+  });
+  ExpectLinear([](uint64_t count) {
+    World world(0);
+    world.AddSparse(count);
+    const std::string name = fmt::format("m/t/data[mean:{}].npy", StoredArray::kChunk * count);
+    return Allocations([&] { EXPECT_TRUE(world.Read(name)); });
   });
 }
 

@@ -84,7 +84,7 @@ TEST(RecentlyUsedTest, KeepsAgainWhatWasDroppedAMomentAgo) {
   EXPECT_EQ(recent.total_weight(), 5u);
   EXPECT_THAT(recent.Touch(b, 6), ElementsAre(a));
   EXPECT_THAT(recent.Touch(a, 6), ElementsAre(b));
-  EXPECT_TRUE(recent.DropOldest());
+  recent.Drop(a.get());
   recent.Touch(a, 6);
   EXPECT_EQ(recent.size(), 1u);
 }

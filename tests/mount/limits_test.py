@@ -117,6 +117,24 @@ class PromiseTest(harness.SourceTestCase):
         self.assertIn("209715200", harness.read(self.mounted.path, ".ndlfs/errors.log").decode())
 
 
+    def test_a_picture_whose_decoding_does_not_fit_is_refused(self):
+        """By the headers of a codestream of JPEG 2000, which is nearly empty; libopenjp2 takes four bytes a pixel, and more."""
+        def picture(edge):
+            size = struct.pack(">HHHIIIIIIIIHBBB", 0xff51, 41, 0, edge, edge, 0, 0, edge, edge, 0, 0, 1, 7, 1, 1)
+            coding = bytes.fromhex("ff52000c00000001000504040001ff5c0013" + 17 * "40")
+            stream = b"\xff\x4f" + size + coding + bytes.fromhex("ff90000a0000000000000001ff93") + bytes(64) + b"\xff\xd9"
+            tags = [(256, 4, edge), (257, 4, edge), (258, 3, 8), (259, 3, 34712), (262, 3, 1), (273, 4, 122), (277, 3, 1), (278, 4, edge),
+                    (279, 4, len(stream))]
+            entries = b"".join(struct.pack("<HHII", tag, kind, 1, value) for tag, kind, value in tags)
+            return b"II*\0\x08\0\0\0" + struct.pack("<H", len(tags)) + entries + bytes(4) + stream
+        for name, edge in (("large", 8000), ("small", 1000)):
+            harness.write(f"{self.source}/{name}.tif", picture(edge))
+        self.assertEqual(self.size_by_reading("small.tif/image/data.raw"), 1000 * 1000)
+        with self.assertRaises(OSError):
+            self.size_by_reading("large.tif/image/data.raw")
+        self.assertRegex(harness.read(self.mounted.path, ".ndlfs/errors.log").decode(), "decoding a chunk takes [0-9]{9} bytes")
+
+
 class MemoryTest(harness.TestCase):
     """Resident size: the cache, 64 MiB, and 2 MiB a thread."""
 

@@ -12,6 +12,7 @@
 #include "backends/base/checked.h"
 #include "backends/base/load_number.h"
 #include "backends/store/cancellation.h"
+#include "model/memory_budget.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -112,6 +113,8 @@ class J2kHeaders {
     const bool has_precincts = (in_.U8(at + 2) & 1) != 0;
     const uint64_t layers = in_.U16(at + 4), levels = in_.U8(at + 7);
     if (levels > 32) return model::Corrupt("a JPEG 2000 picture of {} levels", levels);
+    header_.block_bits =
+        std::min(header_.block_bits, (in_.U8(at + 8) & 15) + (in_.U8(at + 9) & 15) + 4);
     // As if each level were the finest one, which has most.
     uint64_t precincts = 0;
     for (uint64_t level = 0; level <= levels; ++level) {
@@ -235,7 +238,7 @@ model::Result<ConstByteSpan> CodestreamOf(ConstByteSpan file, bool is_header = f
 // How many rows are decoded at once: few enough for some MiB of memory, and enough for little
 // work that is done again for the next ones.
 uint64_t J2kRowsAtOnce(const PictureSize& size, uint64_t rows) {
-  constexpr uint64_t kNumbers = uint64_t{4} << 20, kMostTimes = 32, kLeastRows = 64;
+  constexpr uint64_t kNumbers = uint64_t{4} << 20, kMostTimes = 64, kLeastRows = 64;
   const uint64_t row = size.width * size.samples;
   return std::max({kNumbers / row, rows / kMostTimes, kLeastRows});
 }
@@ -301,7 +304,16 @@ model::Result<Jpeg2000Header> ReadJpeg2000Header(ConstByteSpan codestream) {
 
 model::Result<void> DecodeJpeg2000Rows(ConstByteSpan codestream, const Jpeg2000Header& header,
                                        uint64_t rows, const TakeJpeg2000Rows& take) {
+  constexpr uint64_t kBytesOfBlock = 1024, kBytesOfNumber = 16;  // of libopenjp2, about
   const uint64_t at_once = J2kRowsAtOnce(header.size, rows);
+  const uint64_t row = header.size.width * header.size.samples;
+  const uint64_t numbers = CheckedMultiply(row, header.size.height).value_or(UINT64_MAX);
+  const auto blocks = CheckedMultiply(numbers >> header.block_bits, kBytesOfBlock);
+  const uint64_t beside =
+      row * std::min(at_once, rows) * kBytesOfNumber + blocks.value_or(kMaxViewSize);
+  NDLFS_RETURN_IF_ERROR(
+      model::MemoryBudget::CheckChunk(beside + row * rows * ((header.bits + 7) / 8)));
+  const model::MemoryBudget::Held held(beside);
   for (uint64_t first = 0; first < rows; first += at_once) {
     NDLFS_RETURN_IF_ERROR(CancellationScope::CheckWithinChunk());
     NDLFS_TRY(const Jpeg2000Image image,

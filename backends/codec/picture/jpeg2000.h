@@ -17,6 +17,7 @@ namespace ndlfs::backends {
 // time than for ordinary pictures of values.
 struct Jpeg2000Header {
   PictureSize size;
+  unsigned block_bits = 34;  // blocks of 2^34 numbers, or fewer, are coded by themselves
   unsigned bits = 0;
   bool is_signed = false;
 };
@@ -24,7 +25,7 @@ model::Result<Jpeg2000Header> ReadJpeg2000Header(ConstByteSpan codestream);
 
 // Decodes the first `rows` rows of a codestream whose header was read, and calls `take` for
 // some of them at once: each component has their numbers, and `first` is the number of the
-// first one. The library needs four bytes for each number that it decodes at once, and more.
+// first one. What the library needs is charged (model::MemoryBudget), or refused.
 using TakeJpeg2000Rows = std::function<void(const opj_image_t& image, uint64_t first)>;
 model::Result<void> DecodeJpeg2000Rows(ConstByteSpan codestream, const Jpeg2000Header& header,
                                        uint64_t rows, const TakeJpeg2000Rows& take);

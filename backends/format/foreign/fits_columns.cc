@@ -55,13 +55,15 @@ std::optional<Datatype> ItemType(char letter) {
   }
 }
 
-// "(3,4)" of TDIM, the fastest first, if it fits `count` items.
+// "(3,4)" of TDIM, the fastest first, if there are as many of `count` items. Others behind them
+// are undefined.
 std::vector<uint64_t> ShapeOf(std::string text, uint64_t count) {
   std::ranges::replace(text, '(', ' ');
   std::ranges::replace(text, ')', ' ');
   std::ranges::replace(text, ',', ' ');
   auto shape = ParseCounts(text);
-  if (!shape || shape->empty() || CheckedProduct(*shape) != count) return {count};
+  const auto product = shape && !shape->empty() ? CheckedProduct(*shape) : std::nullopt;
+  if (!product || *product == 0 || *product > count) return {count};
   std::ranges::reverse(*shape);
   return *shape;
 }
@@ -158,9 +160,9 @@ Result<std::optional<FitsColumn>> BinaryColumn(const FitsHeader& header, int64_t
   column.letter = letter;
   column.item_size = 1;
   if (letter == 'A' || letter == 'X') {
-    column.count = letter == 'A' ? *repeat : (*repeat + 7) / 8;
-    column.width = column.count;
+    column.width = letter == 'A' ? *repeat : (*repeat + 7) / 8;
     auto shape = ShapeOf(header.Text(fmt::format("TDIM{}", number)), *repeat);
+    column.count = letter == 'A' ? CheckedProduct(shape).value_or(0) : column.width;
     const Datatype text = Datatype::FixedString(shape.back(), model::Charset::kAscii);
     shape.pop_back();  // TDIM begins with the length of a text
     column.stored = letter == 'X'   ? Datatype::Opaque(column.count)
@@ -172,11 +174,11 @@ Result<std::optional<FitsColumn>> BinaryColumn(const FitsHeader& header, int64_t
   const auto item = ItemType(letter);
   if (!item) return BadInput("TFORM{}: {}", number, model::Quote(form));
   column.item_size = item->size();
-  column.count = *repeat;
-  column.width = column.count * item->size();
+  column.width = *repeat * item->size();
   NDLFS_RETURN_IF_ERROR(ReadScale(header, number, column));
   const Datatype decoded = DecodedItem(column, *item);
   const auto shape = ShapeOf(header.Text(fmt::format("TDIM{}", number)), *repeat);
+  column.count = CheckedProduct(shape).value_or(0);
   column.stored = *repeat > 1 ? Datatype::Array(*item, shape) : *item;
   column.type = *repeat > 1 ? Datatype::Array(decoded, shape) : decoded;
   return column;

@@ -37,6 +37,16 @@ std::vector<uint64_t> ExtentOfValue(const model::Ndarray& array) {
 
 namespace {
 
+std::vector<uint64_t> WholeShape(const model::Ndarray& array, const Lengths& lengths) {
+  std::vector<uint64_t> shape = ExtentOfValue(array);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const auto length = lengths.find(array.shape[d].dimcoord);
+    const uint64_t known = length == lengths.end() ? 0 : length->second;
+    shape[d] = std::max(shape[d], array.shape[d].size.value_or(known));
+  }
+  return shape;
+}
+
 // What is stored, and `fill` behind it along each dimension whose size is known.
 model::Value FilledUp(const model::Value& value, std::span<const uint64_t> shape,
                       const model::Value& fill) {
@@ -49,14 +59,10 @@ model::Value FilledUp(const model::Value& value, std::span<const uint64_t> shape
   return filled;
 }
 
-// The value of an array of which less is stored than its shape says.
-Result<model::Value> WholeValue(const model::Ndarray& array, uint64_t max_bytes) {
-  const std::vector<uint64_t> extent = ExtentOfValue(array);
-  std::vector<uint64_t> shape = extent;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    shape[d] = std::max(shape[d], array.shape[d].size.value_or(0));
-  }
-  if (shape == extent) return *array.value;
+// The value of an array of which less may be stored than its `shape` says.
+Result<model::Value> WholeValue(const model::Ndarray& array, const std::vector<uint64_t>& shape,
+                                uint64_t max_bytes) {
+  if (shape == ExtentOfValue(array)) return *array.value;
   const auto bytes = CheckedProduct(shape, sizeof(model::Value));
   if (!bytes || *bytes > max_bytes) {
     return model::Limit("[{}] elements are more than a document has", fmt::join(shape, ", "));
@@ -110,10 +116,12 @@ Result<model::Value> ShapeValues(const model::Value::List& list, const model::Da
   return std::move(values.front());
 }
 
-Result<ArrayValues> ArrayValues::Make(const model::Ndarray& array, uint64_t max_bytes) {
+Result<ArrayValues> ArrayValues::Make(const model::Ndarray& array, uint64_t max_bytes,
+                                      const Lengths& lengths) {
   const bool is_fixed = array.type.is_fixed_size();
   if (is_fixed && array.type.size() == 0) return model::Unsupported("elements of 0 bytes");
-  NDLFS_TRY(const model::Value value, WholeValue(array, max_bytes));
+  const std::vector<uint64_t> shape = WholeShape(array, lengths);
+  NDLFS_TRY(const model::Value value, WholeValue(array, shape, max_bytes));
   ElementEncoder encoder(array.type, max_bytes);
   NDLFS_RETURN_IF_ERROR(encoder.AddElements(value, array.shape.size()));
   ArrayValues values;
@@ -125,10 +133,7 @@ Result<ArrayValues> ArrayValues::Make(const model::Ndarray& array, uint64_t max_
   if (!is_fixed) values.starts_.push_back(values.bytes_.size());
   ArraySpec& spec = values.spec_;
   spec.dtype = array.type;
-  spec.shape = ExtentOfValue(array);
-  for (size_t d = 0; d < spec.shape.size(); ++d) {
-    spec.shape[d] = std::max(spec.shape[d], array.shape[d].size.value_or(0));
-  }
+  spec.shape = shape;
   const auto block = ContiguousBlockShape(spec.shape, element_bytes, kBlockBytes);
   NDLFS_TRY(spec.grid, ChunkGrid::Regular(spec.shape, block, ChunkGrid::Edge::kCropped));
   return values;

@@ -5,7 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backends/base/bytes.h"
@@ -27,12 +30,17 @@ model::Result<model::Value> ShapeValues(const model::Value::List& list,
                                         const model::Datatype& type,
                                         std::span<const uint64_t> shape);
 
+// How many values unlimited coordinates have, by their paths.
+using Lengths = std::map<std::string, uint64_t, std::less<>>;
+
 // The elements of an array, in memory. Immutable.
 class ArrayValues {
  public:
-  // `array` must have a value. Fails with kLimit if the elements take more than `max_bytes`
-  // of memory: a short text can stand for large opaque elements.
-  static model::Result<ArrayValues> Make(const model::Ndarray& array, uint64_t max_bytes);
+  // `array` must have a value. It is as long as `lengths` says along unlimited dimensions, as
+  // arrays of netCDF are. Fails with kLimit if the elements take more than `max_bytes` of
+  // memory: a short text can stand for large opaque elements.
+  static model::Result<ArrayValues> Make(const model::Ndarray& array, uint64_t max_bytes,
+                                         const Lengths& lengths = {});
 
   const ArraySpec& spec() const { return spec_; }
   uint64_t bytes() const { return bytes_.size() + starts_.size() * sizeof(uint64_t); }

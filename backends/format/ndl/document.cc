@@ -108,8 +108,19 @@ Result<std::shared_ptr<const Document>> Document::Read(const Store& file,
   document->stamp_ = text.info;
   document->memory_ = parsed.memory;
   document->left_out_.insert(parsed.left_out.begin(), parsed.left_out.end());
+  document->NoteLengths(parsed.file->root, "/");
   document->AddGroup(std::move(parsed.file->root), document->root_);
   return document;
+}
+
+void Document::NoteLengths(const model::Group& group, std::string_view path) {
+  for (const model::DimCoord& dimcoord : group.dimcoords) {
+    if (dimcoord.size() || !dimcoord.value) continue;
+    lengths_[model::JoinPath(path, dimcoord.name)] = ExtentOfValue(dimcoord).front();
+  }
+  for (const model::Group& child : group.groups) {
+    NoteLengths(child, model::JoinPath(path, child.name));
+  }
 }
 
 void Document::AddGroup(model::Group group, Object& object) {
@@ -142,7 +153,7 @@ void Document::AddArray(Array array, Object& object) {
   }
   if (array.source) sources_.push_back(array.source);
   if (array.value) {
-    auto values = ArrayValues::Make(array, kMaxDataBytes - data_bytes_);
+    auto values = ArrayValues::Make(array, kMaxDataBytes - data_bytes_, lengths_);
     if (values) {
       data_bytes_ += values->bytes();
       object.values = *std::move(values);

@@ -72,6 +72,7 @@ class Document {
   // their text.
   static constexpr uint64_t kMaxDataBytes = uint64_t{64} << 20;
 
+  void NoteLengths(const model::Group& group, std::string_view path);
   void AddGroup(model::Group group, Object& object);
   // `array` is a DimCoord or an Ndarray.
   template <typename Array>
@@ -82,6 +83,7 @@ class Document {
   uint64_t data_bytes_ = 0;
   std::vector<model::ValueSourcePtr> sources_;
   std::set<std::string, std::less<>> left_out_;
+  Lengths lengths_;  // of the unlimited coordinates that have values
   Object root_;
 };
 

@@ -20,6 +20,7 @@
 #include "backends/store/cancellation.h"
 #include "backends/store/file_name.h"
 #include "model/bounded_map.h"
+#include "model/memory_budget.h"
 #include "model/mutex.h"
 #include "model/ndl/ndl_reader.h"
 #include "model/path_name.h"
@@ -37,9 +38,6 @@ constexpr std::array<std::string_view, 2> kYamlExtensions = {".yaml", ".yml"};
 // Longer documents must be called .ndl.yaml: a program that looks at a file waits until its
 // kind is known.
 constexpr uint64_t kMaxBytesToLookAt = uint64_t{1} << 20;
-
-// For all documents together, without the one that was used last.
-constexpr uint64_t kKeptMemory = uint64_t{16} << 20;
 
 // The extensions of stores in files and directories, behind the name that they share with their
 // document.
@@ -161,7 +159,7 @@ class DocumentFile {
   }
   // Keeps the documents of all files.
   static void Keep(const std::shared_ptr<const Document>& document) {
-    static model::RecentlyUsed<const Document> recent(kKeptMemory);
+    static model::RecentlyUsed<const Document> recent(model::MemoryBudget::Pool::kNdl);
     recent.Touch(document, document->memory());
   }
 

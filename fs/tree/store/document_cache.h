@@ -14,6 +14,7 @@
 #include "fs/tree/store/document.h"
 #include "fs/tree/store/mounted_store.h"
 #include "model/error.h"
+#include "model/memory_budget.h"
 #include "model/mutex.h"
 #include "model/recently_used.h"
 #include "model/weak_map.h"
@@ -66,7 +67,7 @@ class DocumentCache {
 
   const Freshness& freshness_;
   const DocumentWriter writer_;
-  model::RecentlyUsed<const Document> recent_{uint64_t{16} << 20};
+  model::RecentlyUsed<const Document> recent_{model::MemoryBudget::Pool::kDocuments};
   mutable model::Mutex mutex_;
   model::WeakMap<Key, const Document, std::weak_ptr<const MountedStore>, KeyHash> known_
       GUARDED_BY(mutex_){256};

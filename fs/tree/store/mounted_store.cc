@@ -25,8 +25,8 @@ using backends::FileStatus;
 using model::IoError;
 
 // The least weight of a store or an entity. It limits how many small ones are kept.
-constexpr uint64_t kLeastOpened = StoreServices::kOpenedBytes / 128;
-constexpr uint64_t kLeastEntity = StoreServices::kEntityBytes / 1024;
+constexpr uint64_t kLeastOpened = uint64_t{128} << 10;
+constexpr uint64_t kLeastEntity = uint64_t{16} << 10;
 constexpr uint64_t kHeavyIndex = uint64_t{1} << 20;
 
 bool IsStale(const model::Error& error) { return error.code() == model::ErrorCode::kStale; }

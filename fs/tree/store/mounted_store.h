@@ -28,6 +28,7 @@
 #include "fs/tree/view/read_failures.h"
 #include "fs/view/all_views.h"
 #include "model/error.h"
+#include "model/memory_budget.h"
 #include "model/mutex.h"
 #include "model/recently_used.h"
 #include "model/string_hash.h"
@@ -64,13 +65,11 @@ struct StoreServices {
   // dropped, the page cache of its files is lost. The limits are in bytes and not in numbers:
   // there may be a hundred stores with a million arrays each, or a thousand arrays with
   // attributes of 40 MiB.
-  static constexpr uint64_t kOpenedBytes = uint64_t{32} << 20;
-  static constexpr uint64_t kEntityBytes = uint64_t{16} << 20;
-  model::RecentlyUsed<MountedStore> opened{kOpenedBytes};
-  model::RecentlyUsed<const Entity> entities{kEntityBytes};
+  model::RecentlyUsed<MountedStore> opened{model::MemoryBudget::Pool::kStores};
+  model::RecentlyUsed<const Entity> entities{model::MemoryBudget::Pool::kEntities};
   // The listings that open directories read from.
   using Listing = std::vector<DirectoryEntry>;
-  model::RecentlyUsed<const Listing> listings{uint64_t{16} << 20};
+  model::RecentlyUsed<const Listing> listings{model::MemoryBudget::Pool::kListings};
   std::atomic<uint64_t> last_generation{0};
   KeptFailures failures{};
   // Set before the mount is used.

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/container/group_children.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "backends/store/cancellation.h"
 #include "backends/store/parallel.h"
-#include "cache/chunk_loader.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
+#include "model/memory_budget.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -31,15 +29,6 @@ using Loaded = std::optional<Result<GroupChild>>;
 
 // About what a file of a group keeps of each child, besides its attributes.
 constexpr uint64_t kKeptOfEach = 1000;
-
-// A file that does not fit is refused, before it takes the memory of others.
-Result<void> CheckFits(uint64_t bytes) {
-  const uint64_t most = cache::GetMemoryLimits().header;
-  if (bytes <= most) return {};
-  return model::IoError(ENOMEM, fmt::format("the group has so many arrays or attributes that "
-                                            "--cache-size would have to be {} MiB larger",
-                                            ((bytes - most) >> 20) + 1));
-}
 
 // The arrays that attributes name, as the attributes call them. The keys of "area: cell_area"
 // are no names, but those of "crs: x y" are.
@@ -75,15 +64,18 @@ Result<void> LoadEach(
     const GroupInput& group, const std::vector<std::string>& names,
     const std::function<Result<void>(const std::string&, Result<GroupChild>)>& take) {
   static const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
-  NDLFS_RETURN_IF_ERROR(CheckFits(names.size() * kKeptOfEach));
-  uint64_t bytes = names.size() * kKeptOfEach;
+  // A file that does not fit is refused, before it takes the memory of others.
+  constexpr std::string_view kSo = "the group has so many arrays or attributes";
+  model::MemoryBudget::Held held;
+  NDLFS_RETURN_IF_ERROR(held.Grow(names.size() * kKeptOfEach), kSo);
   const size_t run = std::max<size_t>(group.loads_together(), 1);
   std::vector<Loaded> before;  // those in front of `first`, which are taken while others load
   const auto take_those_before = [&](size_t first) -> Result<void> {
     for (size_t i = 0; i < before.size(); ++i) {
       const std::string& name = names[first - before.size() + i];
-      if (*before[i]) bytes += (**before[i]).node->held_bytes();
-      NDLFS_RETURN_IF_ERROR(CheckFits(bytes));
+      if (*before[i]) {
+        NDLFS_RETURN_IF_ERROR(held.Grow((**before[i]).node->held_bytes()), kSo);
+      }
       NDLFS_RETURN_IF_ERROR(take(name, *std::move(before[i])));
       before[i].reset();
     }

@@ -17,6 +17,7 @@
 #include "fs/view/container/group_children.h"
 #include "fs/view/container/hdf5_types.h"
 #include "fs/view/elements/converted_elements.h"
+#include "model/memory_budget.h"
 #include "model/path_name.h"
 #include "model/utf8.h"
 
@@ -174,6 +175,8 @@ class Builder {
       return model::Limit("more than {} objects", limits_.objects);
     NDLFS_RETURN_IF_ERROR(TakeLinks(group, number, names));
     const size_t first = groups_.size();
+    constexpr uint64_t kOfEach = uint64_t{6} << 10;  // here, and in the process that writes it
+    NDLFS_RETURN_IF_ERROR(held_.Grow(names.size() * kOfEach), "the file has very many arrays");
     NDLFS_RETURN_IF_ERROR(
         LoadEach(group, names, [&](const std::string& name, Result<GroupChild> child) {
           return TakeChild(group, number, name, std::move(child));
@@ -614,6 +617,7 @@ class Builder {
 
   const GroupInput& root_;
   const Limits limits_;
+  model::MemoryBudget::Held held_;
   OuterArrays outer_;
   std::shared_ptr<NewFile> file_;
   Content content_;

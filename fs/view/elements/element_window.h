@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include "backends/base/bytes.h"
 #include "backends/store/cancellation.h"
 #include "model/error.h"
+#include "model/memory_budget.h"
 #include "model/mutex.h"
 #include "model/recently_used.h"
 
@@ -45,11 +45,7 @@ class ElementWindow {
       const uint64_t end = std::min(size_, begin + window_);
       const size_t count = std::min<uint64_t>(out.size(), end - offset);
       NDLFS_TRY(const auto kept, Get(begin, make));
-      if (kept) {
-        std::memcpy(out.data(), kept->bytes.data() + (offset - begin), count);
-      } else {
-        NDLFS_RETURN_IF_ERROR(make(offset, out.first(count)));
-      }
+      std::memcpy(out.data(), kept->bytes.data() + (offset - begin), count);
       out = out.subspan(count);
       offset += count;
     }
@@ -66,39 +62,22 @@ class ElementWindow {
   }
 
  private:
-  static constexpr uint64_t kMostBytes = uint64_t{48} << 20;
-  inline static std::atomic<uint64_t> all_bytes_ = 0;  // of all windows
-
   struct Kept {
-    explicit Kept(uint64_t first) : begin(first) {}
-    ~Kept() { all_bytes_ -= reserved; }
-    Kept(const Kept&) = delete;
-    Kept& operator=(const Kept&) = delete;
+    Kept(uint64_t first, uint64_t size) : begin(first), held(size), bytes(size) {}
     const uint64_t begin;
-    uint64_t reserved = 0;  // counted in all_bytes_
+    const model::MemoryBudget::Held held;
     backends::Bytes bytes;
   };
   using KeptPtr = std::shared_ptr<const Kept>;
 
   // Keeps those of all views alive that were used last.
   static model::RecentlyUsed<const Kept>& Recent() {
-    static model::RecentlyUsed<const Kept> recent(UINT64_MAX);
+    using model::MemoryBudget;
+    static model::RecentlyUsed<const Kept> recent(
+        MemoryBudget::Share(MemoryBudget::Pool::kWindows));
     return recent;
   }
 
-  // Null if there is no room for one more window, because readers still hold the dropped ones.
-  static std::shared_ptr<Kept> Reserve(uint64_t begin, uint64_t size) {
-    auto kept = std::make_shared<Kept>(begin);
-    while (all_bytes_.fetch_add(size) + size > kMostBytes) {
-      all_bytes_ -= size;
-      if (!Recent().DropOldest()) return nullptr;
-    }
-    kept->reserved = size;
-    kept->bytes = backends::Bytes(size);
-    return kept;
-  }
-
-  // Null if it cannot be kept.
   model::Result<KeptPtr> Get(uint64_t begin, const Make& make) EXCLUDES(mutex_) {
     {
       const model::MutexLock lock(mutex_);
@@ -111,11 +90,9 @@ class ElementWindow {
       is_making_ = true;
     }
     const End end(*this);
-    const uint64_t size = std::min(window_, size_ - begin);
-    const std::shared_ptr<Kept> kept = Reserve(begin, size);
-    if (kept == nullptr) return KeptPtr();
+    const auto kept = std::make_shared<Kept>(begin, std::min(window_, size_ - begin));
     NDLFS_RETURN_IF_ERROR(make(begin, kept->bytes.span()));
-    Recent().Touch(kept);
+    Recent().Touch(kept, kept->bytes.size());
     const model::MutexLock lock(mutex_);
     std::rotate(kept_.begin(), kept_.begin() + 1, kept_.end());
     kept_.back() = kept;
@@ -126,7 +103,7 @@ class ElementWindow {
     for (const auto& kept : kept_) {
       KeptPtr alive = kept.lock();
       if (alive == nullptr || alive->begin != begin) continue;
-      Recent().Touch(alive);
+      Recent().Touch(alive, alive->bytes.size());
       return alive;
     }
     return nullptr;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "backends/format/computed_source.h"
 #include "cache/spill_space.h"
 #include "fs/compare/object_digest.h"
 #include "tests/support/memory_hierarchy.h"
@@ -85,6 +86,19 @@ TEST(ArrayDigestTest, NamesTheChunkThatDoesNotDecode) {
   EXPECT_THAT(DigestOf(reader),
               test::IsError(model::ErrorCode::kCorrupt,
                             testing::HasSubstr("chunk 0: chunk 0 is broken")));
+}
+
+TEST(ArrayDigestTest, DoesNotBeginWithComputedElementsWithoutEnd) {
+  cache::ChunkCache cache(uint64_t{1} << 20);
+  const auto digest_of = [&](uint64_t count) {
+    const backends::ElementAt at = [](uint64_t i) { return static_cast<double>(i); };
+    return DigestOf(std::make_shared<const cache::ArrayReader>(
+        backends::MakeComputedSource({count}, at).value(), cache));
+  };
+  EXPECT_TRUE(digest_of(100'000));
+  EXPECT_THAT(digest_of(uint64_t{1} << 48),
+              test::IsError(model::ErrorCode::kLimit,
+                            testing::HasSubstr("281474976710656 computed elements")));
 }
 
 TEST(ArrayDigestTest, AnArrayWithoutElementsHasADigest) {

@@ -184,6 +184,27 @@ std::string TableFile(const std::string& kind, const Cards& cards, const std::st
          FitsHeader(Extension(kind, 8) + cards) + Block(data);
 }
 
+// Section 6.6 of the standard: what is stored behind the elements of TDIM is undefined.
+TEST_F(FitsTest, FieldsMayHaveMoreItemsThanTheirShape) {
+  const Cards cards = {"NAXIS   = 2",       "NAXIS1  = 21",      "NAXIS2  = 1",
+                       "PCOUNT  = 0",       "GCOUNT  = 1",       "TFIELDS = 3",
+                       "TFORM1  = '6I'",    "TDIM1   = '(2,2)'", "TFORM2  = '7A'",
+                       "TDIM2   = '(3,2)'", "TFORM3  = '1I'",    "TDIM3   = '(1,4)'"};
+  files_.Put("a.fits", TableFile("BINTABLE", cards,
+                                 Numbers<int16_t>({1, 2, 3, 4, 5, 6}, true) + "abcdefg" +
+                                     Numbers<int16_t>({7}, true)));
+  const auto node = files_.Load("a.fits", "hdu1");
+  const auto& members = node->array().type.members();
+  ASSERT_EQ(members.size(), 3u);
+  EXPECT_EQ(members[0].type, model::Datatype::Array(model::Datatype::Integer(2, true), {2, 2}));
+  EXPECT_EQ(members[1].type, model::Datatype::Array(
+                                 model::Datatype::FixedString(3, model::Charset::kAscii), {2}));
+  const std::string read = files_.Elements("a.fits", "hdu1");
+  EXPECT_NE(read.find(Numbers<int16_t>({1, 2, 3, 4})), read.npos);
+  EXPECT_NE(read.find("abcdef"), read.npos);
+  EXPECT_NE(read.find(Numbers<int16_t>({7})), read.npos);
+}
+
 TEST_F(FitsTest, ScaledFieldsAreTheirValuesAndUndefinedOnesNaN) {
   files_.Put(
       "a.fits",

@@ -224,8 +224,33 @@ ndarrays:
   EXPECT_THAT(time->source->spec().shape, ElementsAre(3));
   EXPECT_THAT(store->Load("/none").value()->source->spec().shape, ElementsAre(0));
   const auto a = store->Load("/a").value();
-  EXPECT_THAT(a->source->spec().shape, ElementsAre(2, 2));
+  EXPECT_THAT(a->source->spec().shape, ElementsAre(3, 2));
   EXPECT_EQ(a->array().storage.shape, (std::vector<uint64_t>{2, 2}));
+}
+
+// As netCDF-4 shows such variables.
+TEST_F(NdlStoreTest, ArraysAreAsLongAsTheirUnlimitedCoordinates) {
+  const auto store = OpenText(R"(
+/:
+  dimcoords:
+    time: {size: null, type: int32, value: [1, 2, 3]}
+  ndarrays:
+    stored: {shape: [time], type: int8, storage: {shape: [2], fillvalue: 7}, value: [1, 2]}
+    shown: {shape: [time, 2], type: int8, storage: {fillvalue: 7}, value: [[1, 2]]}
+    none: {shape: [time], type: int8, storage: {shape: [0], fillvalue: 7}, value: []}
+    longer: {shape: [time], type: int8, value: [1, 2, 3, 4]}
+/below:
+  ndarrays:
+    outer: {shape: [time], type: int8, storage: {shape: [1]}, value: [1]}
+)");
+  const auto read = [&](const char* path) {
+    return test::ReadThroughChunks(*store->Load(path).value()->source);
+  };
+  EXPECT_EQ(read("/stored"), "\1\2\7");
+  EXPECT_EQ(read("/shown"), "\1\2\7\7\7\7");
+  EXPECT_EQ(read("/none"), "\7\7\7");
+  EXPECT_EQ(read("/longer"), "\1\2\3\4");
+  EXPECT_EQ(read("/below/outer"), (std::string{1, 0, 0}));
 }
 
 TEST_F(NdlStoreTest, AnEmptyListHasTheExtentsThatAreStored) {
