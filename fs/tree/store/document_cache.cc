@@ -8,10 +8,12 @@
 #include "backends/store/answer_age.h"
 #include "backends/store/cancellation.h"
 #include "fs/tree/path_hash.h"
-#include "fs/tree/store/large_document_turn.h"
 
 namespace ndlfs::fs {
 namespace {
+
+// To write a document of so many objects takes some KiB of memory for each of them.
+constexpr size_t kManyObjects = 1000;
 
 // Collects errors of the system while a document is written.
 class Refusals {
@@ -72,9 +74,9 @@ class TracedHierarchy final : public backends::Hierarchy {
  private:
   // To be called before each object is loaded: waits for a turn when there are many.
   model::Result<void> GoOn() const {
-    if (++loaded_ == LargeDocumentTurn::kObjects) {
-      NDLFS_TRY(auto turn, LargeDocumentTurn::Take());
-      turn_.emplace(std::move(turn));
+    static backends::OneAtATime turns;
+    if (++loaded_ == kManyObjects) {
+      NDLFS_TRY(turn_, turns.Take(backends::CallerScope::CurrentId()));
     }
     return backends::CancellationScope::Check();
   }
@@ -84,12 +86,9 @@ class TracedHierarchy final : public backends::Hierarchy {
   ObjectNotes& notes_;
   // Used by the one thread that writes the document.
   mutable uint64_t loaded_ = 0;
-  mutable std::optional<LargeDocumentTurn> turn_;
+  mutable backends::OneAtATime::Turn turn_;
   mutable int64_t mtime_ns_ = 0;
 };
-
-// Left to itself, the allocator keeps what was used to write a document of so many.
-constexpr size_t kManyDocumentParts = 1000;
 
 model::Result<DocumentPtr> Write(const DocumentWriter& writer,
                                  const std::shared_ptr<MountedStore>& store,
@@ -157,7 +156,8 @@ model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore
   }
   if (!document) {
     NDLFS_TRY(document, Write(writer_, store, hierarchy, path, age));
-    if (document->objects.size() >= kManyDocumentParts) backends::GiveBackFreeMemory();
+    // Left to itself, the allocator keeps what was used.
+    if (document->objects.size() >= kManyObjects) backends::GiveBackFreeMemory();
     const model::MutexLock lock(mutex_);
     known_.Put(Key(store.get(), path), document, store);
   }
