@@ -208,6 +208,7 @@ void ChunkCache::WaitAWhile(model::CondVar& condition) {
 Result<ChunkCache::Weighed> ChunkCache::MakeBlock(const BlockLoader& load,
                                                   Reservation& reserved) {
   try {
+    CancellationScope::ChargeChunk();
     const auto charged = std::make_shared<ChargedBlock>(*this, reserved.user_);
     NDLFS_TRY(Weighed made, load(reserved));
     Recharge(reserved.user_, std::exchange(reserved.bytes_, 0), made.weight);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/store/caller.h"
+#include "backends/store/cancellation.h"
 #include "cache/chunk_spill.h"
 
 namespace ndlfs::cache {
@@ -72,6 +73,7 @@ struct Prefetcher::Job {
   std::shared_ptr<Target> target;
   uint64_t chunk;
   backends::CallerPtr caller;  // the caller that it is read for
+  backends::CancellationPtr request;
 };
 
 Prefetcher::Prefetcher(ChunkCache& cache, unsigned threads)
@@ -102,7 +104,8 @@ void Prefetcher::Enqueue(const std::shared_ptr<Target>& target, uint64_t first, 
     }
     for (uint64_t i = 0; i < count; ++i) {
       (i < at_once ? queue_ : held_)
-          .push_back({target, first + i, backends::CallerScope::Current()});
+          .push_back({target, first + i, backends::CallerScope::Current(),
+                      backends::CancellationScope::Current()});
     }
     StartThreads();
     finished.swap(finished_);
@@ -210,6 +213,7 @@ void Prefetcher::Work(Threads::iterator self) {
   // Lets go of the job before it returns.
   const auto run = [this](Job job) {
     const backends::CallerScope scope(std::move(job.caller));
+    const backends::CancellationScope request(std::move(job.request));
     const ArrayReader& reader = *job.target->reader;
     // Where the first chunk is kept on this machine, the others mostly are, too: the link has
     // little to do for them.

@@ -2,6 +2,7 @@
 #include "backends/store/cancellation.h"
 
 #include <cerrno>
+#include <ctime>
 #include <utility>
 
 namespace ndlfs::backends {
@@ -12,12 +13,30 @@ CancellationPtr& OfThread() {
   return current;
 }
 
+std::chrono::nanoseconds TimeOfThread() {
+  timespec time = {};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 }  // namespace
 
+// The time of an inner scope of the same request is that of the outer one.
 CancellationScope::CancellationScope(CancellationPtr request)
-    : outer_(std::exchange(OfThread(), std::move(request))) {}
+    : outer_(std::exchange(OfThread(), std::move(request))) {
+  const CancellationPtr& own = OfThread();
+  if (own != nullptr && own != outer_ && own->is_charged()) begin_ = TimeOfThread();
+}
 
-CancellationScope::~CancellationScope() { OfThread() = std::move(outer_); }
+CancellationScope::~CancellationScope() {
+  if (begin_.count() >= 0) Charge(TimeOfThread() - begin_);
+  OfThread() = std::move(outer_);
+}
+
+void CancellationScope::Charge(std::chrono::nanoseconds work) {
+  const CancellationPtr& current = OfThread();
+  if (current != nullptr) current->Charge(work);
+}
 
 const CancellationPtr& CancellationScope::Current() { return OfThread(); }
 
@@ -39,6 +58,22 @@ model::Result<void> CancellationScope::CheckWithinChunk() {
   const CancellationPtr& current = OfThread();
   if (current != nullptr && current->is_abandoned()) return NobodyWaits();
   return {};
+}
+
+model::Result<OneAtATime::Turn> OneAtATime::Take(uint64_t user) {
+  constexpr std::chrono::milliseconds kLookWhetherWanted{100};
+  const model::MutexLock lock(mutex_);
+  for (;;) {
+    NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
+    if (users_.insert(user).second) return Turn(this, End{user});
+    ended_.WaitFor(mutex_, kLookWhetherWanted);
+  }
+}
+
+void OneAtATime::Finish(uint64_t user) {
+  const model::MutexLock lock(mutex_);
+  users_.erase(user);
+  ended_.NotifyAll();
 }
 
 }  // namespace ndlfs::backends

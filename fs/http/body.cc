@@ -23,6 +23,10 @@ constexpr size_t kMostBlock = size_t{1} << 20;
 
 }  // namespace
 
+void EndWork(backends::Cancellation& work, int error) {
+  return error == ETIMEDOUT ? work.Cancel() : work.Abandon();
+}
+
 size_t BlockBudget::Take(uid_t user, size_t wanted) {
   const MutexLock lock(mutex_);
   uint64_t& own = users_[user];
@@ -62,16 +66,12 @@ class Body::ReadRequest final : public QueuedRequest {
       body_->Drop(*block);
     }
   }
-  // After a timeout, the chunk that is being decoded is completed: another try will find it.
   void Refuse(int error) override {
-    if (error == ETIMEDOUT) {
-      body_->cancellation_->Cancel();
-    } else {
-      body_->cancellation_->Abandon();
-    }
+    EndWork(*body_->cancellation_, error);
     if (!is_done_.exchange(true)) body_->Put(model::IoError(error, "read"));
   }
   bool IsWanted() override { return body_->is_wanted_(); }
+  Clock::duration TakeCharge() override { return body_->cancellation_->TakeCharge(); }
 
  private:
   const std::shared_ptr<Body> body_;
@@ -79,7 +79,7 @@ class Body::ReadRequest final : public QueuedRequest {
   std::atomic<bool> is_done_{false};
 };
 
-Body::Body(const BodyServices& services, HttpReply&& reply, uid_t user,
+Body::Body(const RequestServices& services, HttpReply&& reply, uid_t user,
            std::function<bool()> is_wanted, backends::CallerPtr caller,
            std::shared_ptr<backends::Cancellation> cancellation)
     : services_(services),

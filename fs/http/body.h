@@ -19,6 +19,7 @@
 #include "fs/serve/open_limits.h"
 #include "fs/serve/operation_counts.h"
 #include "fs/serve/request_queue.h"
+#include "fs/serve/slow_requests.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
@@ -44,13 +45,18 @@ class BlockBudget {
   std::map<uid_t, uint64_t> users_ GUARDED_BY(mutex_);
 };
 
-// What the bodies of a server share. All must outlive the bodies.
-struct BodyServices {
+// Ends the work for a request that a queue refuses with `error`. After a timeout, the chunk
+// that is being decoded is completed: another try will find it.
+void EndWork(backends::Cancellation& work, int error);
+
+// What the requests of a server share. All must outlive them.
+struct RequestServices {
   const Site& site;
   RequestQueue& queue;
   BlockBudget& budget;
   OpenLimits& files;  // those that clients read for long
   OperationCounts& counts;
+  SlowRequests& slow_requests;
 };
 
 // Reads one block ahead of the client: while the client takes a block, the next one is read. A
@@ -58,7 +64,7 @@ struct BodyServices {
 class Body : public std::enable_shared_from_this<Body> {
  public:
   // `is_wanted` as QueuedRequest::IsWanted(); `cancellation` is that of the request.
-  Body(const BodyServices& services, HttpReply&& reply, uid_t user,
+  Body(const RequestServices& services, HttpReply&& reply, uid_t user,
        std::function<bool()> is_wanted, backends::CallerPtr caller,
        std::shared_ptr<backends::Cancellation> cancellation);
   ~Body();
@@ -110,7 +116,7 @@ class Body : public std::enable_shared_from_this<Body> {
   void Put(model::Result<Block> block) EXCLUDES(mutex_);
   void Drop(Block& block);
 
-  const BodyServices services_;
+  const RequestServices services_;
   const std::shared_ptr<const FileHandle> file_;
   const std::vector<BodyPart> parts_;
   const std::optional<uint64_t> length_;

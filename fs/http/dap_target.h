@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "fs/http/parse/request_target.h"
-#include "model/error.h"
+#include "fs/http/reply.h"
 
 namespace ndlfs::fs {
 
@@ -26,5 +25,12 @@ struct DapTarget {
 // folder or, behind that, like a netCDF file in the folder: "/era5.zarr.dds" and
 // "/era5.zarr/data.nc.dds" are the same. Empty if the target has no such extension.
 std::vector<DapTarget> FindDapTargets(const RequestTarget& target);
+
+// Whether the request is one of DAP, by its URL.
+bool IsForDap(const RequestTarget& target);
+
+// Gives a reply with an error to a request of DAP the body that its clients read: the object
+// `Error` of DAP 2 (ESE-RFC-004.1.2, section 7.2), or the document `Error` of DAP 4.
+void DescribeDapError(const RequestTarget& target, HttpReply& reply);
 
 }  // namespace ndlfs::fs

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fs/http/exchange.h"
 
+#include <atomic>
 #include <cerrno>
 #include <exception>
 #include <new>
@@ -17,20 +18,21 @@ class Exchange::Step final : public QueuedRequest {
       : QueuedRequest(exchange->client_.user, lane, exchange->arrival_),
         exchange_(std::move(exchange)) {}
 
-  void Run() override { exchange_->Run(lane()); }
-  // After a timeout, the chunk that is being decoded is completed: another try will find it.
+  void Run() override {
+    runs_ = true;
+    exchange_->Run(lane());
+  }
   void Refuse(int error) override {
-    if (error == ETIMEDOUT) {
-      exchange_->cancellation_->Cancel();
-    } else {
-      exchange_->cancellation_->Abandon();
-    }
-    exchange_->Put(RefusalReply(error), nullptr);
+    EndWork(*exchange_->cancellation_, error);
+    // Without a turn until now, it may come again.
+    exchange_->Put(RefusalReply(error == ETIMEDOUT && !runs_ ? EBUSY : error), nullptr);
   }
   bool IsWanted() override { return exchange_->client_.is_waiting(); }
+  Clock::duration TakeCharge() override { return exchange_->cancellation_->TakeCharge(); }
 
  private:
   const std::shared_ptr<Exchange> exchange_;
+  std::atomic<bool> runs_{false};
 };
 
 void Exchange::Begin(std::function<void()> on_reply, std::optional<HttpReply> known) {
@@ -38,7 +40,7 @@ void Exchange::Begin(std::function<void()> on_reply, std::optional<HttpReply> kn
     const MutexLock lock(mutex_);
     on_reply_ = std::move(on_reply);
   }
-  services_.body.counts.open.Begin();
+  services_.counts.open.Begin();
   is_known_ = known.has_value();
   head_ = std::move(known);
   Enqueue(is_known_ ? Lane::kRead : Lane::kLook);
@@ -46,7 +48,7 @@ void Exchange::Begin(std::function<void()> on_reply, std::optional<HttpReply> kn
 
 void Exchange::Enqueue(Lane lane) {
   try {
-    services_.body.queue.Run(std::make_shared<Step>(shared_from_this(), lane));
+    services_.queue.Run(std::make_shared<Step>(shared_from_this(), lane));
   } catch (const std::bad_alloc&) {
     Put(RefusalReply(ENOMEM), nullptr);
   }
@@ -61,7 +63,7 @@ void Exchange::Run(Lane lane) noexcept {
     Put(RefusalReply(ENOMEM), nullptr);
   } catch (const std::exception& exception) {
     const auto failure = model::Internal("{}", exception.what());
-    services_.body.site.Complain(failure.value());
+    services_.site.Complain(failure.value());
     Put(ErrorReply(failure.value()), nullptr);
   }
 }
@@ -71,7 +73,7 @@ void Exchange::Find(Lane lane) {
     MakeBody(*std::exchange(head_, std::nullopt));
     return;
   }
-  auto answer = services_.body.site.Answer(request_, lane);
+  auto answer = services_.site.Answer(request_, lane);
   if (const Lane* const needed = std::get_if<Lane>(&answer)) {
     Enqueue(*needed);
     return;
@@ -94,7 +96,7 @@ void Exchange::MakeBody(HttpReply reply) {
                  .is_page = reply.is_page,
                  .fields = reply.fields,
                  .length = reply.length};
-  const auto body = std::make_shared<Body>(services_.body, std::move(reply), client_.user,
+  const auto body = std::make_shared<Body>(services_, std::move(reply), client_.user,
                                            client_.is_waiting, client_.caller, cancellation_);
   const auto first = body->ReadFirst();
   if (first) {
@@ -102,11 +104,11 @@ void Exchange::MakeBody(HttpReply reply) {
     return;
   }
   if (std::exchange(is_known_, false) && !cancellation_->is_cancelled()) {
-    services_.body.site.ForgetKnown(request_);
+    services_.site.ForgetKnown(request_);
     Enqueue(Lane::kLook);
     return;
   }
-  services_.body.site.Complain(first.error());
+  services_.site.Complain(first.error());
   Put(ErrorReply(first.error()), nullptr);
 }
 
@@ -130,7 +132,7 @@ Exchange::Found Exchange::TakeReply() {
 
 void Exchange::NoteTime() {
   const auto now = RequestQueue::Clock::now();
-  services_.body.counts.open.End(arrival_, now);
+  services_.counts.open.End(arrival_, now);
   if (!services_.slow_requests.IsSlow(now - arrival_, now)) return;
   std::string path;
   for (const std::string& name : request_.target.names) (path += '/') += name;

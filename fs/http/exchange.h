@@ -13,7 +13,6 @@
 #include "fs/http/reply.h"
 #include "fs/http/site.h"
 #include "fs/serve/request_queue.h"
-#include "fs/serve/slow_requests.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
@@ -22,17 +21,13 @@ namespace ndlfs::fs {
 // Thread-safe.
 class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
-  struct Services {
-    BodyServices body;
-    SlowRequests& slow_requests;
-  };
   struct Client {
     uid_t user = 0;                    // for shares of the queue
     std::function<bool()> is_waiting;  // as QueuedRequest::IsWanted()
     backends::CallerPtr caller = {};   // for what may be read
   };
 
-  Exchange(const Services& services, HttpRequest request, Client client)
+  Exchange(const RequestServices& services, HttpRequest request, Client client)
       : services_(services), request_(std::move(request)), client_(std::move(client)) {}
 
   // Begins to find the reply; calls `on_reply` once, on any thread, when there is one. `known`
@@ -62,12 +57,12 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void Put(HttpReply reply, std::shared_ptr<Body> body) EXCLUDES(mutex_);
   void NoteTime();
 
-  const Services services_;
+  const RequestServices services_;
   const HttpRequest request_;
   const Client client_;
   const RequestQueue::Clock::time_point arrival_ = RequestQueue::Clock::now();
   const std::shared_ptr<backends::Cancellation> cancellation_ =
-      std::make_shared<backends::Cancellation>();
+      std::make_shared<backends::Cancellation>(/*is_charged=*/true);
   // Used by one step after the other: a reply that still needs its body.
   std::optional<HttpReply> head_;
   bool is_known_ = false;  // `head_` is of a file that was found by an earlier request

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "fs/http/found_node.h"
 
-#include <algorithm>
 #include <deque>
-#include <string_view>
 #include <utility>
 
 #include "backends/store/cancellation.h"
+#include "model/path_name.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -56,13 +55,7 @@ class Walk {
     if (++links_ > kMostLinks) return model::NotFound("a link that leads to itself");
     NDLFS_TRY(const std::string target, link.ReadLink());
     if (target.starts_with('/')) return model::NotFound("a link that leads out of the tree");
-    std::deque<std::string> way;
-    std::string_view rest = target;
-    while (!rest.empty()) {
-      const size_t end = std::min(rest.find('/'), rest.size());
-      way.emplace_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    const auto way = model::SplitPath(target);
     names.insert(names.begin(), way.begin(), way.end());
     return {};
   }

@@ -28,8 +28,9 @@ using model::BadInput;
 using model::Quote;
 using model::Result;
 
-// Connections that wait until they are accepted; the system may allow fewer.
-constexpr int kBacklog = 1024;
+// Connections that wait until they are accepted; the system may allow fewer. A client for whom
+// there is no room tries again after a second.
+constexpr int kBacklog = 16'384;
 // The first descriptor that systemd passes on.
 constexpr int kFirstGiven = 3;
 

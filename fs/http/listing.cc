@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backends/store/cancellation.h"
+#include "fs/http/content_type.h"
 #include "fs/http/found_node.h"
 #include "fs/http/search.h"
 #include "fs/view/base/html_text.h"
@@ -26,11 +27,6 @@ constexpr size_t kMostWithSizes = 2000;
 // Longer ones are not sorted: the names take half a MiB.
 constexpr size_t kMostSorted = 5000;
 constexpr std::string_view kThumbnail = "thumbnail.png";
-
-int64_t SecondsOf(const Attributes& attributes) {
-  constexpr int64_t kSecond = 1'000'000'000;
-  return attributes.mtime_ns / kSecond;
-}
 
 void SetAttributes(ListingEntry& entry, const Attributes& attributes) {
   entry.is_directory = IsDirectory(attributes);
@@ -69,6 +65,29 @@ std::string Breadcrumbs(const std::vector<std::string>& path) {
     way.insert(0, fmt::format("<a href=\"{}\">{}</a> / ", up, HtmlName(path[i])));
   }
   return fmt::format("<a href=\"{}\">/</a> {}", up, way);
+}
+
+// All properties, whatever the request asks for: they are few.
+void WriteResponse(std::string& out, const std::string& href, std::string_view name,
+                   const ListingEntry& entry) {
+  out += "<D:response><D:href>" + href + "</D:href><D:propstat><D:prop>";
+  out += "<D:displayname>" + HtmlText(name) + "</D:displayname>";
+  if (entry.is_directory) {
+    out += "<D:resourcetype><D:collection/></D:resourcetype>";
+  } else {
+    out += "<D:resourcetype/>";
+    out += "<D:getcontenttype>" + ContentTypeOf(name) + "</D:getcontenttype>";
+  }
+  if (entry.size) {
+    fmt::format_to(std::back_inserter(out), "<D:getcontentlength>{}</D:getcontentlength>",
+                   *entry.size);
+  }
+  if (entry.mtime_seconds) {
+    out += "<D:getlastmodified>" + model::FormatHttpDate(*entry.mtime_seconds) +
+           "</D:getlastmodified>";
+  }
+  if (entry.version) out += "<D:getetag>" + HtmlText(EtagOf(*entry.version)) + "</D:getetag>";
+  out += "</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>\n";
 }
 
 }  // namespace
@@ -215,6 +234,22 @@ NextPiece ListingAsJson(EntryReaderPtr entries) {
   };
   return TextOfItems("[", OneByOne(std::move(entries)), add,
                      [](size_t count) { return count == 0 ? "]\n" : "\n]\n"; });
+}
+
+NextPiece ListingAsMultistatus(std::string_view base, const std::vector<std::string>& path,
+                               const ListingEntry& self, EntryReaderPtr entries) {
+  std::string href(base);
+  for (const std::string& name : path) href += '/' + UrlOfName(name);
+  if (self.is_directory || href.empty()) href += '/';
+  std::string out =
+      "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:multistatus xmlns:D=\"DAV:\">\n";
+  WriteResponse(out, href, path.empty() ? std::string_view("/") : path.back(), self);
+  const auto add = [href](const ListingEntry& entry, std::string& text) {
+    WriteResponse(text, href + UrlOfName(entry.name) + (entry.is_directory ? "/" : ""),
+                  entry.name, entry);
+  };
+  return TextOfItems(std::move(out), OneByOne(std::move(entries)), add,
+                     [](size_t) { return "</D:multistatus>\n"; });
 }
 
 }  // namespace ndlfs::fs

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,10 @@ struct ListingEntry {
   bool has_picture = false;                 // the directory has a thumbnail.png
   bool is_link = false;                     // a link to what the other members tell
 };
+// The time of the last change.
+inline int64_t SecondsOf(const Attributes& attributes) {
+  return attributes.mtime_ns / 1'000'000'000;
+}
 // The same for `node`, which has `attributes`. Files that are made anew for each reader have no
 // size.
 ListingEntry EntryOf(std::string name, const TreeNode& node, const Attributes& attributes);
@@ -116,5 +121,11 @@ NextPiece ListingAsHtml(EntryReaderPtr entries, const std::vector<std::string>& 
 // As nginx writes it with `autoindex_format json`, so that clients of that read it. Names that
 // are not UTF-8 have U+FFFD in them.
 NextPiece ListingAsJson(EntryReaderPtr entries);
+
+// The body of an answer of WebDAV (RFC 4918) with status 207. `path` is that of `self`, whose
+// name is not used, below the path `base` that all URLs begin with. `entries` are those of the
+// directory; null: none are told.
+NextPiece ListingAsMultistatus(std::string_view base, const std::vector<std::string>& path,
+                               const ListingEntry& self, EntryReaderPtr entries);
 
 }  // namespace ndlfs::fs

@@ -13,12 +13,6 @@
 namespace ndlfs::fs {
 namespace {
 
-constexpr unsigned kForbidden = 403;
-constexpr unsigned kNotFoundStatus = 404;
-constexpr unsigned kServerError = 500;
-constexpr unsigned kUnavailable = 503;
-constexpr unsigned kTimeout = 504;
-
 // A text that is read once, from its beginning to its end.
 class TextHandle final : public FileHandle {
  public:
@@ -61,7 +55,7 @@ class TextHandle final : public FileHandle {
 unsigned StatusOf(const model::Error& error) {
   switch (error.code()) {
     case model::ErrorCode::kNotFound:
-      return kNotFoundStatus;
+      return kAbsent;
     case model::ErrorCode::kDenied:
       return kForbidden;
     case model::ErrorCode::kBusy:
@@ -74,11 +68,11 @@ unsigned StatusOf(const model::Error& error) {
     case model::SystemReason::kNoSuchFile:
     case model::SystemReason::kNoDirectory:
     case model::SystemReason::kNameTooLong:
-      return kNotFoundStatus;
+      return kAbsent;
     case model::SystemReason::kNoPlainFile:
       return kForbidden;
     default:
-      return kServerError;
+      return kFirstFault;
   }
 }
 

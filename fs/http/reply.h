@@ -19,6 +19,31 @@
 
 namespace ndlfs::fs {
 
+// The statuses of replies.
+enum HttpStatus : unsigned {
+  kOk = 200,
+  kPartial = 206,
+  kMultistatus = 207,
+  kMoved = 301,
+  kNotModified = 304,
+  kElsewhere = 307,
+  kFirstError = 400,
+  kBadRequest = 400,
+  kUnauthorized = 401,
+  kForbidden = 403,
+  kAbsent = 404,
+  kMethodNotAllowed = 405,
+  kPreconditionFailed = 412,
+  kTooLarge = 413,
+  kRangeNotSatisfiable = 416,
+  kMisdirected = 421,
+  kTooManyRequests = 429,
+  kFirstFault = 500,
+  kUnavailable = 503,
+  kTimeout = 504,
+  kVersionNotSupported = 505,
+};
+
 struct HttpRequest {
   enum class Method { kGet, kHead, kOptions, kPropfind, kOther };
   Method method = Method::kGet;
@@ -92,6 +117,12 @@ auto OneByOne(std::vector<Item> items) {
 // Makes a text the body of `reply`. A short one is made at once, so that the reply tells its
 // length; others are made while the client takes them. `kept` is memory that `next` holds.
 model::Result<void> SetText(HttpReply& reply, NextPiece next, KeptObjects kept = {});
+
+// In place of the type that the body has, if it has one.
+inline void SetContentType(HttpReply& reply, std::string type) {
+  std::erase_if(reply.fields, [](const auto& field) { return field.first == "Content-Type"; });
+  reply.fields.emplace_back("Content-Type", std::move(type));
+}
 
 // The tag of a version of a file, with its quotes.
 std::string EtagOf(const FileVersion& version);

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "backends/base/percent_encoding.h"
+#include "backends/store/caller.h"
 #include "backends/store/cancellation.h"
 #if NDLFS_WITH_HTTP
 #include "backends/store/object/signature.h"
@@ -17,13 +19,13 @@
 #include "fs/view/base/html_text.h"
 #include "model/cf_time.h"
 #include "model/number_text.h"
+#include "model/path_name.h"
 
 namespace ndlfs::fs {
 namespace {
 
 using model::Result;
 
-constexpr unsigned kBadArgument = 400;
 constexpr size_t kMostKeys = 1000;    // in one answer
 constexpr size_t kLongestKey = 1024;  // bytes, as in S3
 constexpr size_t kMostFolders = 10'000;
@@ -33,7 +35,8 @@ constexpr std::string_view kControlFolder = ".ndlfs/";
 struct ListRequest {
   std::string prefix;
   bool has_delimiter = false;
-  std::string after;  // keys up to this one are left out
+  std::string after;     // keys up to this one are left out
+  bool goes_on = false;  // it is not the first page
   size_t most = kMostKeys;
   bool encodes = false;
 
@@ -48,8 +51,9 @@ Result<ListRequest> ReadListRequest(const RequestTarget& target) {
   const std::string delimiter = target.Parameter("delimiter").value_or("");
   if (!delimiter.empty() && delimiter != "/") return model::BadInput("the delimiter is no '/'");
   out.has_delimiter = !delimiter.empty();
-  out.after = target.Parameter("continuation-token")
-                  .value_or(target.Parameter("start-after").value_or(""));
+  const auto token = target.Parameter("continuation-token");
+  out.goes_on = token.has_value();
+  out.after = token.value_or(target.Parameter("start-after").value_or(""));
   out.encodes = target.Parameter("encoding-type").value_or("") == "url";
   if (const auto most = target.Parameter("max-keys")) {
     const auto number = model::ParseNumber<uint32_t>(*most);
@@ -70,8 +74,8 @@ struct ListedKey {
 // The keys of a tree in the order of their bytes, page by page.
 class KeyList {
  public:
-  KeyList(const TreeNodePtr& root, const ListRequest& request)
-      : root_(root), request_(request) {}
+  KeyList(const TreeNodePtr& root, const ListRequest& request, KeyRuns& runs)
+      : root_(root), request_(request), runs_(runs) {}
 
   Result<void> Find() {
     const size_t slash = request_.prefix.rfind('/');
@@ -79,12 +83,11 @@ class KeyList {
     // Other folders have no key with this prefix.
     const std::string folder = request_.prefix.substr(0, slash + 1);
     std::vector<std::string> names;
-    for (size_t begin = 0; begin < folder.size();) {
-      const size_t end = folder.find('/', begin);
-      names.push_back(folder.substr(begin, end - begin));
-      if (names.back().empty() || names.back() == "." || names.back() == "..") return {};
-      begin = end + 1;
+    for (const std::string_view name : model::SplitPath(folder)) {
+      if (name == "." || name == "..") return {};
+      names.emplace_back(name);
     }
+    if (folder.starts_with('/') || folder.find("//") != folder.npos) return {};
     const auto node = FindNodeAt(root_, names);
     if (!node) return {};
     NDLFS_TRY(const auto attributes, node->node->Stat());
@@ -100,79 +103,105 @@ class KeyList {
   Result<void> Walk(const std::vector<std::string>& path, const TreeNodePtr& folder,
                     const std::string& begin) {
     if (++folders_ > kMostFolders) return model::Limit("a list of too many folders");
-    const EntryMaker maker(root_, path, folder, ListedSizes::kAll);
     std::string last;
     for (bool is_all = false; !is_all && !has_more_;) {
-      NDLFS_TRY(const std::vector<ListedKey> next, FindNext(maker, *folder, begin, last));
-      is_all = next.size() <= kMostKeys;
-      if (!next.empty()) last = next.back().key;
-      for (auto one = next.begin(); one != next.end() && !has_more_; ++one) {
-        NDLFS_RETURN_IF_ERROR(one->is_folder() ? TakeFolder(path, folder, *one)
-                                               : TakeFile(maker, *one));
+      NDLFS_TRY(const KeyRuns::Ptr run, FindRun(*folder, begin, last));
+      NDLFS_RETURN_IF_ERROR(TakeRun(*run, path, folder, begin.size(), last));
+      is_all = run->is_all;
+      if (!is_all) last = run->entries.back().key;
+    }
+    return {};
+  }
+
+  // The entries of a folder with the first keys after `last` that may be in the list. Looks at
+  // all names, but keeps only as many as there is memory for.
+  Result<KeyRuns::Ptr> FindRun(const TreeNode& folder, const std::string& begin,
+                               const std::string& last) {
+    constexpr size_t kMostBytes = size_t{6} << 20;
+    const auto place = fmt::format("{} {}{}{}", backends::CallerScope::CurrentId(), begin, '\0',
+                                   request_.prefix);
+    const std::string from = std::max(last, request_.after);
+    if (KeyRuns::Ptr kept = request_.goes_on ? runs_.Find(place, from) : nullptr) return kept;
+    const auto run = std::make_shared<KeyRun>(KeyRun{.from = from});
+    std::vector<KeyRun::Entry>& found = run->entries;  // a heap: the last key comes first
+    const auto bytes_of = [](const KeyRun::Entry& one) {
+      return sizeof(one) + one.key.capacity();
+    };
+    NDLFS_TRY(const auto reader, folder.OpenDirectory());
+    for (size_t bytes = 0;;) {
+      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+      NDLFS_TRY(const auto entry, reader->Next());
+      if (!entry) break;
+      KeyRun::Entry one{begin + entry->name, entry->type};
+      if (S_ISDIR(one.type)) one.key += '/';
+      if (!Wants(one, last) || (!run->is_all && one.key > found.front().key)) continue;
+      bytes += bytes_of(one);
+      found.push_back(std::move(one));
+      std::ranges::push_heap(found, {}, &KeyRun::Entry::key);
+      for (; bytes > kMostBytes; run->is_all = false) {
+        bytes -= bytes_of(found.front());
+        std::ranges::pop_heap(found, {}, &KeyRun::Entry::key);
+        found.pop_back();
+      }
+    }
+    std::ranges::sort_heap(found, {}, &KeyRun::Entry::key);
+    if (found.size() > kMostKeys) runs_.Keep(place, run);
+    return run;
+  }
+
+  // Takes the keys of a run in their order. `begin` is the length of what all keys of the
+  // folder begin with.
+  Result<void> TakeRun(const KeyRun& run, const std::vector<std::string>& path,
+                       const TreeNodePtr& folder, size_t begin, const std::string& last) {
+    const EntryMaker maker(root_, path, folder, ListedSizes::kAll);
+    // Those that turned out to be folders: their keys come after those of "name-1".
+    std::map<std::string, ListedKey> folders;
+    auto next = run.entries.begin();
+    while (!has_more_ && (next != run.entries.end() || !folders.empty())) {
+      const bool is_late =
+          !folders.empty() && (next == run.entries.end() || folders.begin()->first < next->key);
+      if (is_late) {
+        const ListedKey one = std::move(folders.extract(folders.begin()).mapped());
+        if (!run.is_all && one.key > run.entries.back().key) break;  // in the next run
+        if (!Wants({one.key, S_IFDIR}, last)) continue;
+        NDLFS_RETURN_IF_ERROR(TakeFolder(path, folder, one));
+        continue;
+      }
+      const KeyRun::Entry& entry = *next++;
+      if (!Wants(entry, last)) continue;
+      const bool is_folder = S_ISDIR(entry.type);
+      const size_t size = entry.key.size() - begin - (is_folder ? 1 : 0);
+      ListedKey one{entry.key, {entry.key.substr(begin, size), entry.type}};
+      if (is_folder) {
+        NDLFS_RETURN_IF_ERROR(TakeFolder(path, folder, one));
+        continue;
+      }
+      // Which of the two it is may take a look at the file.
+      NDLFS_TRY(const auto shown, maker.Make(one.found, true));
+      if (shown && shown->is_directory) {
+        one.found.type = S_IFDIR;
+        one.key += '/';
+        folders.emplace(one.key, one);
+      } else if (shown && shown->size && Wants({one.key, S_IFREG}, last)) {
+        one.found.type = S_IFREG;
+        one.entry = *shown;
+        Take(std::move(one));  // one whose size only decoding tells is left out
       }
     }
     return {};
   }
 
-  // The first keys of a folder after `last` that may be in the list, in their order, one more
-  // than an answer has. Looks at all names, but keeps only these.
-  Result<std::vector<ListedKey>> FindNext(const EntryMaker& maker, const TreeNode& folder,
-                                          const std::string& begin, const std::string& last) {
-    NDLFS_TRY(const auto reader, folder.OpenDirectory());
-    std::vector<ListedKey> found;  // a heap: the last key comes first
-    const auto is_before = [](const ListedKey& a, const ListedKey& b) { return a.key < b.key; };
-    for (;;) {
-      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
-      NDLFS_TRY(const auto entry, reader->Next());
-      if (!entry) break;
-      ListedKey one{.key = begin + entry->name, .found = *entry};
-      const bool is_full = found.size() > kMostKeys;
-      const auto is_next = [&](const std::string& key, bool is_folder) {
-        return key > last && (!is_full || key < found.front().key) &&
-               MayBeListed(key, is_folder);
-      };
-      // Which of the two it is may take a look at the file.
-      if (!is_next(one.key, false) && !is_next(one.key + '/', true)) continue;
-      NDLFS_TRY(const bool is_shown, FindKind(maker, one));
-      if (!is_shown || !is_next(one.key, one.is_folder())) continue;
-      found.push_back(std::move(one));
-      std::ranges::push_heap(found, is_before);
-      if (!is_full) continue;
-      std::ranges::pop_heap(found, is_before);
-      found.pop_back();
-    }
-    std::ranges::sort_heap(found, is_before);
-    return found;
+  // Whether an entry may be in the list after the key `last`.
+  bool Wants(const KeyRun::Entry& one, const std::string& last) const {
+    const bool is_folder = S_ISDIR(one.type);
+    if (one.key > last && MayBeListed(one.key, is_folder)) return true;
+    return !is_folder && !S_ISREG(one.type) && Wants({one.key + '/', S_IFDIR}, last);
   }
-
-  // Completes the key of a folder. False for what has no key.
-  static Result<bool> FindKind(const EntryMaker& maker, ListedKey& one) {
-    if (!S_ISREG(one.found.type) && !S_ISDIR(one.found.type)) {
-      NDLFS_TRY(const auto entry, maker.Make(one.found, true));
-      if (!entry) return false;
-      one.found.type = entry->is_directory ? S_IFDIR : S_IFREG;
-      one.entry = *entry;
-    }
-    if (one.is_folder()) one.key += '/';
-    return one.key.size() <= kLongestKey;
-  }
-
   bool MayBeListed(const std::string& key, bool is_folder) const {
     const bool is_inside = key.starts_with(request_.prefix);
     if (!is_folder) return is_inside && key > request_.after;
     return (is_inside || request_.prefix.starts_with(key)) &&
            (key >= request_.after || request_.after.starts_with(key));
-  }
-
-  // A file whose size only decoding tells is left out, as is one that cannot be looked at.
-  Result<void> TakeFile(const EntryMaker& maker, ListedKey one) {
-    if (one.entry.name.empty()) {
-      NDLFS_TRY(auto entry, maker.Make(one.found, true));
-      if (!entry || entry->is_directory) return {};
-      one.entry = *std::move(entry);
-    }
-    if (one.entry.size) Take(std::move(one));
-    return {};
   }
 
   Result<void> TakeFolder(const std::vector<std::string>& path, const TreeNodePtr& folder,
@@ -191,12 +220,14 @@ class KeyList {
   }
 
   void Take(ListedKey one) {
+    if (one.key.size() > kLongestKey) return;
     has_more_ = keys_.size() >= request_.most;
     if (!has_more_) keys_.push_back(std::move(one));
   }
 
   const TreeNodePtr& root_;
   const ListRequest& request_;
+  KeyRuns& runs_;
   std::vector<ListedKey> keys_;
   size_t folders_ = 0;
   bool has_more_ = false;
@@ -274,14 +305,13 @@ bool IsForBucket(const S3Options& options, const RequestTarget& target) {
 
 std::optional<HttpReply> RefuseUnsigned(const S3Options& options, const HttpRequest& request,
                                         int64_t now_s) {
-  constexpr unsigned kForbidden = 403;
   if (options.access_key.empty()) return std::nullopt;
   if (IsSigned(options, request, now_s)) return std::nullopt;
   return ErrorReply(kForbidden, "the request is not signed with the keys of this server");
 }
 
 Result<HttpReply> AnswerForBucket(const S3Options& options, const TreeNodePtr& root,
-                                  const HttpRequest& request) {
+                                  const HttpRequest& request, KeyRuns& runs) {
   HttpReply reply;
   reply.fields.emplace_back("Content-Type", "application/xml");
   if (request.method == HttpRequest::Method::kHead) return reply;
@@ -292,8 +322,8 @@ Result<HttpReply> AnswerForBucket(const S3Options& options, const TreeNodePtr& r
     return reply;
   }
   const auto list_request = ReadListRequest(request.target);
-  if (!list_request) return ErrorReply(kBadArgument, list_request.error().message());
-  KeyList list(root, *list_request);
+  if (!list_request) return ErrorReply(kBadRequest, list_request.error().message());
+  KeyList list(root, *list_request, runs);
   if (list_request->most != 0) NDLFS_RETURN_IF_ERROR(list.Find());
   const KeptObjects kept = {{list.keys().data(), list.keys().size() * kLongestKey}};
   NDLFS_RETURN_IF_ERROR(
@@ -301,41 +331,31 @@ Result<HttpReply> AnswerForBucket(const S3Options& options, const TreeNodePtr& r
   return reply;
 }
 
+KeyRuns::Ptr KeyRuns::Find(const std::string& folder, const std::string& after) {
+  constexpr auto kLongestKept = std::chrono::seconds(30);
+  const model::MutexLock lock(mutex_);
+  const Ptr* const kept = kept_.Find(folder);
+  if (kept == nullptr || KeyRun::Clock::now() - (*kept)->made > kLongestKept) return nullptr;
+  const KeyRun& run = **kept;
+  const bool has_next = run.is_all || after < run.entries.back().key;
+  return run.from <= after && has_next ? *kept : nullptr;
+}
+
 void DescribeS3Error(HttpReply& reply) {
-  constexpr unsigned kFirstError = 400;
-  if (reply.status < kFirstError) return;
-  std::string_view code = "InternalError";
-  switch (reply.status) {
-    case kBadArgument:
-      code = "InvalidArgument";
-      break;
-    case 403:
-      code = "AccessDenied";
-      break;
-    case 404:
-      code = "NoSuchKey";
-      break;
-    case 405:
-      code = "MethodNotAllowed";
-      break;
-    case 412:
-      code = "PreconditionFailed";
-      break;
-    case 416:
-      code = "InvalidRange";
-      break;
-    case 503:
-      code = "SlowDown";
-      break;
-    default:
-      break;
-  }
-  std::erase_if(reply.fields, [](const auto& field) { return field.first == "Content-Type"; });
-  reply.fields.emplace_back("Content-Type", "application/xml");
+  static const std::map<unsigned, std::string_view> codes = {{kBadRequest, "InvalidArgument"},
+                                                             {403, "AccessDenied"},
+                                                             {404, "NoSuchKey"},
+                                                             {405, "MethodNotAllowed"},
+                                                             {412, "PreconditionFailed"},
+                                                             {416, "InvalidRange"},
+                                                             {429, "SlowDown"},
+                                                             {503, "SlowDown"}};
+  const auto code = codes.find(reply.status);
+  SetContentType(reply, "application/xml");
   reply.text = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{}</Code><Message>{}</Message>"
       "</Error>\n",
-      code, HtmlText(reply.text));
+      code == codes.end() ? "InternalError" : code->second, HtmlText(reply.text));
 }
 
 }  // namespace ndlfs::fs

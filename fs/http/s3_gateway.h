@@ -4,12 +4,20 @@
 // with the bucket in the path. Keys are the paths of files.
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "fs/http/reply.h"
+#include "model/bounded_map.h"
 #include "model/error.h"
+#include "model/mutex.h"
 
 namespace ndlfs::fs {
 
@@ -29,9 +37,42 @@ bool IsForBucket(const S3Options& options, const RequestTarget& target);
 std::optional<HttpReply> RefuseUnsigned(const S3Options& options, const HttpRequest& request,
                                         int64_t now_s);
 
+// Entries of a folder whose keys follow each other, in the order of these.
+struct KeyRun {
+  struct Entry {
+    std::string key;  // without the last '/' where only a look tells that it is a folder
+    mode_t type = 0;
+  };
+  using Clock = std::chrono::steady_clock;
+
+  std::string from = {};  // the key before them
+  std::vector<Entry> entries = {};
+  bool is_all = true;  // nothing comes after them
+  Clock::time_point made = Clock::now();
+};
+
+// What the pages of long lists have found in their folders: the next page begins there, and
+// need not read the folder again. Thread-safe.
+class KeyRuns {
+ public:
+  using Ptr = std::shared_ptr<const KeyRun>;
+
+  // The run of `folder` that has the keys after `after`; null if there is none any more.
+  Ptr Find(const std::string& folder, const std::string& after) EXCLUDES(mutex_);
+  void Keep(const std::string& folder, Ptr run) EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    kept_.Put(folder, std::move(run));
+  }
+
+ private:
+  model::Mutex mutex_;
+  // Each takes a few MiB.
+  model::BoundedMap<std::string, Ptr> kept_ GUARDED_BY(mutex_){4};
+};
+
 // The reply to a request for the bucket itself: a list, or nothing if it is a HEAD.
 model::Result<HttpReply> AnswerForBucket(const S3Options& options, const TreeNodePtr& root,
-                                         const HttpRequest& request);
+                                         const HttpRequest& request, KeyRuns& runs);
 
 // Gives a reply with an error the body that clients of S3 read.
 void DescribeS3Error(HttpReply& reply);

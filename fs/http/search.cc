@@ -180,17 +180,6 @@ void AddAsHtml(const SearchHit& hit, std::string& out) {
                  link, hit.is_directory ? "/" : "", shown, attribute);
 }
 
-void AddAsJson(const SearchHit& hit, std::string& out) {
-  nlohmann::ordered_json object;
-  object["path"] = fmt::format("{}", fmt::join(hit.path, "/"));
-  object["type"] = hit.is_directory ? "directory" : "file";
-  if (!hit.attribute.first.empty()) {
-    object["attribute"] = hit.attribute.first;
-    object["value"] = hit.attribute.second;
-  }
-  out += object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 }  // namespace
 
 Result<SearchResult> Search(const TreeNodePtr& directory, std::string_view question) {
@@ -217,8 +206,15 @@ NextPiece SearchAsHtml(SearchResult result, std::string_view question) {
 
 NextPiece SearchAsJson(SearchResult result) {
   const auto add = [before = "\n"](const SearchHit& hit, std::string& out) mutable {
-    out += std::exchange(before, ",\n");
-    AddAsJson(hit, out);
+    nlohmann::ordered_json object;
+    object["path"] = fmt::format("{}", fmt::join(hit.path, "/"));
+    object["type"] = hit.is_directory ? "directory" : "file";
+    if (!hit.attribute.first.empty()) {
+      object["attribute"] = hit.attribute.first;
+      object["value"] = hit.attribute.second;
+    }
+    out += std::exchange(before, ",\n") +
+           object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
   std::string begin = fmt::format("{{\"complete\": {},\n\"hits\": [", result.is_complete);
   return TextOfItems(std::move(begin), OneByOne(std::move(result.hits)), add,

@@ -53,10 +53,6 @@ constexpr std::chrono::milliseconds kLookAtClient{50};
 // Bodies of requests are not used, except by PROPFIND, whose questions are short.
 constexpr uint64_t kMostRequestBody = uint64_t{64} << 10;
 
-constexpr unsigned kBadRequestStatus = 400;
-constexpr unsigned kTooLarge = 413;
-constexpr unsigned kVersionNotSupported = 505;
-
 // libmicrohttpd closes connections a moment after it was told to: so many more fit until then.
 constexpr unsigned kLeaving = 64;
 
@@ -469,10 +465,10 @@ class Server final : public HttpServer {
     request.client = ClientOfRequest(connection, fields);
     request.is_encrypted = fields.is_https() && proxies_.Has(AddressOf(connection));
     if (ParsesInPlace() && version.data() != transaction.target_end + 1) {
-      return ErrorReply(kBadRequestStatus, "no request line");
+      return ErrorReply(kBadRequest, "no request line");
     }
     if (!fields.Flaw().empty()) {
-      return ErrorReply(kBadRequestStatus, std::string(fields.Flaw()));
+      return ErrorReply(kBadRequest, std::string(fields.Flaw()));
     }
     // Which method it is comes first: the answer to any other says which there are.
     if (request.method == Method::kOther) return site_.Refuse(request);
@@ -489,7 +485,7 @@ class Server final : public HttpServer {
     if (!target && target.error().code() == model::ErrorCode::kNotFound) {
       return ErrorReply(target.error());
     }
-    if (!target) return ErrorReply(kBadRequestStatus, target.error().message());
+    if (!target) return ErrorReply(kBadRequest, target.error().message());
     request.target = *std::move(target);
     request.base = site_.options().base;
     const std::string& token = site_.options().token;
@@ -510,7 +506,7 @@ class Server final : public HttpServer {
   void Answer(MHD_Connection* connection, Transaction& transaction,
               std::optional<HttpReply> known) {
     transaction.exchange = std::make_shared<Exchange>(
-        Exchange::Services{{site_, queue_, budget_, files_, counts_}, slow_requests_},
+        RequestServices{site_, queue_, budget_, files_, counts_, slow_requests_},
         transaction.request,
         Exchange::Client{transaction.request.client, IsWaiting(connection),
                          ConnectionOf(connection).caller});
@@ -559,7 +555,8 @@ class Server final : public HttpServer {
       // The library sends it together with the fields.
       if (const auto whole = found.body->WholeInMemory(); !whole.empty()) {
         return MHD_create_response_from_buffer_with_free_callback_cls(
-            whole.size(), const_cast<std::byte*>(whole.data()), &Server::FreeBody,
+            whole.size(), const_cast<std::byte*>(whole.data()),
+            &Server::Delete<std::shared_ptr<Body>>,
             new std::shared_ptr<Body>(std::move(found.body)));
       }
       const uint64_t length = found.body->length().value_or(MHD_SIZE_UNKNOWN);
@@ -573,13 +570,14 @@ class Server final : public HttpServer {
                                                &Server::NoBody, nullptr, nullptr);
     }
     auto* const text = new std::string(std::move(found.reply.text));
-    return MHD_create_response_from_buffer_with_free_callback_cls(text->size(), text->data(),
-                                                                  &Server::FreeText, text);
+    return MHD_create_response_from_buffer_with_free_callback_cls(
+        text->size(), text->data(), &Server::Delete<std::string>, text);
   }
 
-  static void FreeBody(void* body) { delete static_cast<std::shared_ptr<Body>*>(body); }
-
-  static void FreeText(void* text) { delete static_cast<std::string*>(text); }
+  template <typename T>
+  static void Delete(void* object) {
+    delete static_cast<T*>(object);
+  }
 
   static ssize_t NoBody(void*, uint64_t, char*, size_t) {
     return MHD_CONTENT_READER_END_WITH_ERROR;

@@ -9,12 +9,11 @@
 #include "backends/base/percent_encoding.h"
 #include "fs/compare/sha256.h"
 #include "fs/http/content_type.h"
-#include "fs/http/dap_error.h"
 #include "fs/http/dap_target.h"
 #include "fs/http/found_node.h"
 #include "fs/http/listing.h"
+#include "fs/http/parse/fields.h"
 #include "fs/http/search.h"
-#include "fs/http/webdav.h"
 #include "fs/tree/source_tree.h"
 #include "fs/view/base/html_text.h"
 #include "model/base64.h"
@@ -27,23 +26,6 @@ namespace {
 
 using Method = HttpRequest::Method;
 using model::Result;
-
-constexpr unsigned kPartial = 206;
-constexpr unsigned kMultistatus = 207;
-constexpr unsigned kMoved = 301;
-constexpr unsigned kElsewhere = 307;
-constexpr unsigned kNotModified = 304;
-constexpr unsigned kBadRequest = 400;
-constexpr unsigned kFirstError = kBadRequest;
-constexpr unsigned kUnauthorized = 401;
-constexpr unsigned kForbiddenStatus = 403;
-constexpr unsigned kAbsent = 404;
-constexpr unsigned kMethodNotAllowed = 405;
-constexpr unsigned kPreconditionFailed = 412;
-constexpr unsigned kMisdirected = 421;
-constexpr unsigned kRangeNotSatisfiable = 416;
-constexpr unsigned kTooManyRequests = 429;
-constexpr unsigned kServerFault = 500;
 
 constexpr const char* kAllowed = "GET, HEAD, OPTIONS, PROPFIND";
 
@@ -59,6 +41,11 @@ bool IsAskedByHabit(std::string_view name) {
 
 bool Accepts(const HttpRequest& request, std::string_view type) {
   return request.accept && request.accept->find(type) != std::string::npos;
+}
+
+// Of PROPFIND: "0" is the file or directory alone, "1" with its entries. All else is more.
+std::string_view DepthOf(const HttpRequest& request) {
+  return request.depth ? TrimBlanks(*request.depth) : "infinity";
 }
 
 // Whether JSON is wanted rather than a page.
@@ -99,10 +86,8 @@ const std::string& PolicyOfPages() {
   return policy;
 }
 
-void AddContentRange(HttpReply& reply, const FileRange& range, uint64_t size) {
-  reply.fields.emplace_back(
-      "Content-Range",
-      fmt::format("bytes {}-{}/{}", range.offset, range.offset + range.length - 1, size));
+std::string ContentRange(const FileRange& range, uint64_t size) {
+  return fmt::format("bytes {}-{}/{}", range.offset, range.offset + range.length - 1, size);
 }
 
 // Several ranges in one body (RFC 9110, section 15.3.7.2).
@@ -116,9 +101,9 @@ void SetMultipart(HttpReply& reply, const std::vector<FileRange>& ranges, uint64
     reply.parts.push_back({std::move(text), range});
   };
   for (const FileRange& range : ranges) {
-    add(fmt::format("{}--{}\r\nContent-Type: {}\r\nContent-Range: bytes {}-{}/{}\r\n\r\n",
-                    reply.parts.empty() ? "" : "\r\n", boundary, type, range.offset,
-                    range.offset + range.length - 1, size),
+    add(fmt::format("{}--{}\r\nContent-Type: {}\r\nContent-Range: {}\r\n\r\n",
+                    reply.parts.empty() ? "" : "\r\n", boundary, type,
+                    ContentRange(range, size)),
         range);
   }
   add(fmt::format("\r\n--{}--\r\n", boundary), {});
@@ -152,7 +137,7 @@ void SetBody(HttpReply& reply, const HttpRequest& request, const Validators& val
       }
       reply.parts = {{"", ranges.parts[0]}};
       reply.length = ranges.parts[0].length;
-      AddContentRange(reply, ranges.parts[0], size);
+      reply.fields.emplace_back("Content-Range", ContentRange(ranges.parts[0], size));
       break;
   }
   reply.fields.emplace_back("Content-Type", type);
@@ -216,7 +201,7 @@ std::optional<HttpReply> Site::Refuse(const HttpRequest& request) const {
                           request.method == Method::kOptions;
   if (!only_reads && request.origin && !AllowedOrigin(request) &&
       !IsOriginOf(*request.origin, host.value_or(""))) {
-    return ErrorReply(kForbiddenStatus, "a request of a page of another site");
+    return ErrorReply(kForbidden, "a request of a page of another site");
   }
   if (request.method == Method::kOther) {
     HttpReply reply = ErrorReply(kMethodNotAllowed, "the files are only for reading");
@@ -384,7 +369,7 @@ std::variant<HttpReply, Lane> Site::Answer(const HttpRequest& request, Lane lane
       continue;
     if (!answer) {
       HttpReply reply = ErrorReply(answer.error());
-      if (reply.status >= kServerFault) Complain(answer.error());
+      if (reply.status >= kFirstFault) Complain(answer.error());
       answer = std::move(reply);
     }
     return *std::move(answer);
@@ -398,22 +383,14 @@ Site::Answered Site::TryForBucket(const HttpRequest& request, Lane lane) const {
   if (inner.target.names.empty()) {
     // Sizes in lists may take reads.
     if (lane == Lane::kLook && request.method == Method::kGet) return Lane::kRead;
-    NDLFS_TRY(HttpReply reply, AnswerForBucket(options_.s3, root_, request));
-    return reply;
+    return AnswerForBucket(options_.s3, root_, request, runs_);
   }
   NDLFS_TRY(const FoundNode found, FindNodeAt(root_, inner.target.names));
-  if (inner.target.ends_in_slash) return model::NotFound("no file");
-  return AnswerFileInLane(inner, found.node, lane);
-}
-
-Site::Answered Site::AnswerFileInLane(const HttpRequest& request, const TreeNodePtr& node,
-                                      Lane lane) const {
-  const Lane needed = LaneOf(*node, lane);
+  const Lane needed = LaneOf(*found.node, lane);
   if (lane == Lane::kLook && needed != lane) return needed;
-  NDLFS_TRY(const Attributes attributes, node->StatWhenFound());
-  if (IsDirectory(attributes)) return model::NotFound("no file");
-  NDLFS_TRY(HttpReply reply, AnswerFile(request, *node));
-  return reply;
+  NDLFS_TRY(const Attributes attributes, found.node->StatWhenFound());
+  if (inner.target.ends_in_slash || IsDirectory(attributes)) return model::NotFound("no file");
+  return AnswerFile(inner, *found.node);
 }
 
 Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
@@ -425,6 +402,9 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
   if (!found && ErrorReply(found.error()).status == kAbsent) {
     const auto wrong = FindWrongConstraint(request.target);
     if (wrong) return ErrorReply(kBadRequest, *wrong);
+    // A balancer asks whether the source can be looked at.
+    if (names.size() == 1 && names[0] == "health" && root_->Stat())
+      return ErrorReply(kOk, "ok");
   }
   NDLFS_TRY(const FoundNode place, found);
   // A link has no contents of its own: else a link to a folder above would be a folder without
@@ -437,7 +417,7 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
   if (lane == Lane::kLook && needed != lane) return needed;
   NDLFS_TRY(const Attributes attributes, node->StatWhenFound());
   if (request.method == Method::kPropfind) {
-    const bool lists = IsDirectory(attributes) && ParseDepth(request.depth) == DavDepth::kOne;
+    const bool lists = IsDirectory(attributes) && DepthOf(request) == "1";
     if (lists && lane == Lane::kLook) return Lane::kRead;
     return AnswerPropfind(request, node, attributes);
   }
@@ -544,23 +524,23 @@ Result<HttpReply> Site::AnswerDirectory(const HttpRequest& request,
 
 Result<HttpReply> Site::AnswerPropfind(const HttpRequest& request, const TreeNodePtr& node,
                                        const Attributes& attributes) const {
-  const DavDepth depth = ParseDepth(request.depth);
-  if (depth == DavDepth::kInfinity) {
-    HttpReply reply = ErrorReply(kForbiddenStatus,
+  const std::string_view depth = DepthOf(request);
+  if (depth != "0" && depth != "1") {
+    HttpReply reply = ErrorReply(kForbidden,
                                  "<?xml version=\"1.0\"?>\n<D:error "
                                  "xmlns:D=\"DAV:\"><D:propfind-finite-depth/></D:error>");
-    reply.fields[0].second = "application/xml; charset=utf-8";
+    SetContentType(reply, "application/xml; charset=utf-8");
     return reply;
   }
   EntryReaderPtr entries;
-  if (depth == DavDepth::kOne && IsDirectory(attributes)) {
+  if (depth == "1" && IsDirectory(attributes)) {
     NDLFS_TRY(entries, EntryReader::Open(root_, request.target.names, node,
                                          {.sizes = ListedSizes::kAll}));
   }
   HttpReply reply{.status = kMultistatus};
   NDLFS_RETURN_IF_ERROR(SetText(reply,
-                                WriteMultistatus(request.base, request.target.names,
-                                                 EntryOf("", *node, attributes), entries),
+                                ListingAsMultistatus(request.base, request.target.names,
+                                                     EntryOf("", *node, attributes), entries),
                                 entries ? entries->kept() : KeptObjects()));
   reply.fields.emplace_back("Content-Type", "application/xml; charset=utf-8");
   return reply;
@@ -570,10 +550,9 @@ Result<HttpReply> Site::AnswerFile(const HttpRequest& request, TreeNode& node) c
   NDLFS_TRY(const OpenedFile opened, node.Open());
   NDLFS_TRY(const Attributes attributes, node.Stat());
   const std::optional<FileVersion> version = node.Version();
-  constexpr int64_t kSecond = 1'000'000'000;
   FoundFile file{
       .handle = opened.handle,
-      .validators = {.mtime_seconds = attributes.mtime_ns / kSecond},
+      .validators = {.mtime_seconds = SecondsOf(attributes)},
       .size = {},
       .is_page = request.target.names.back() == model::kPageFileName && !IsPlainFile(node)};
   if (version) file.validators.etag = EtagOf(*version);

@@ -112,9 +112,6 @@ class Site {
                                            const TreeNodePtr& node) const;
   model::Result<HttpReply> AnswerPropfind(const HttpRequest& request, const TreeNodePtr& node,
                                           const Attributes& attributes) const;
-  // The answer with the file `node`, or the lane that it needs.
-  Answered AnswerFileInLane(const HttpRequest& request, const TreeNodePtr& node,
-                            Lane lane) const;
   model::Result<HttpReply> AnswerFile(const HttpRequest& request, TreeNode& node) const;
   bool MayBeKnown(const RequestTarget& target) const;
 
@@ -125,6 +122,7 @@ class Site {
   const std::string caching_;
   mutable GuessLimit guesses_;
   mutable KnownFiles known_;
+  mutable KeyRuns runs_;
 };
 
 }  // namespace ndlfs::fs

@@ -77,6 +77,7 @@ void RequestQueue::Run(QueuedRequestPtr request) {
     const MutexLock lock(mutex_);
     running_.reserve(running_.size() + 1);
     User& user = users_[request->user_];
+    user.charged = std::max(user.charged, charged_);
     const size_t lane = IndexOf(request->lane_);
     if (ended_) {
       refusal = ENOTCONN;
@@ -156,19 +157,23 @@ void RequestQueue::DropIfIdle(uid_t user) {
 
 QueuedRequestPtr RequestQueue::TakeNext(Lane lane) {
   if (waiting_ == 0) return nullptr;
+  auto chosen = users_.end();
   auto turn = users_.upper_bound(last_[IndexOf(lane)]);
   for (size_t looked_at = 0; looked_at < users_.size(); ++looked_at, ++turn) {
     if (turn == users_.end()) turn = users_.begin();
-    List& waiting = turn->second.waiting[IndexOf(lane)];
-    if (waiting.empty() || !MayRun(lane, turn->second)) continue;
-    running_.reserve(running_.size() + 1);
-    last_[IndexOf(lane)] = turn->first;
-    QueuedRequestPtr next = waiting.front();
-    StopWaiting(*next, turn->second);
-    Begin(*next, turn->second);
-    return next;
+    const User& user = turn->second;
+    if (user.waiting[IndexOf(lane)].empty() || !MayRun(lane, user)) continue;
+    if (chosen == users_.end() || user.charged < chosen->second.charged) chosen = turn;
+    if (user.charged <= charged_) break;  // nobody has less
   }
-  return nullptr;
+  if (chosen == users_.end()) return nullptr;
+  running_.reserve(running_.size() + 1);
+  last_[IndexOf(lane)] = chosen->first;
+  charged_ = std::max(charged_, chosen->second.charged);
+  QueuedRequestPtr next = chosen->second.waiting[IndexOf(lane)].front();
+  StopWaiting(*next, chosen->second);
+  Begin(*next, chosen->second);
+  return next;
 }
 
 void RequestQueue::RunAll(QueuedRequestPtr request) {
@@ -187,7 +192,12 @@ QueuedRequestPtr RequestQueue::Finish(QueuedRequest& request) {
   running_.pop_back();
   if (request.is_stuck_) --stuck_in_[lane];
   --running_in_[lane];
-  --users_[request.user_].running[lane];
+  User& user = users_[request.user_];
+  --user.running[lane];
+  const Clock::duration charge = request.TakeCharge();
+  user.charged += charge;
+  stats_.charged_seconds += std::chrono::duration<double>(charge).count();
+  if (waiting_ == 0) charged_ = std::max(charged_, user.charged);
   Close(request);
   DropIfIdle(request.user_);
   QueuedRequestPtr next = TakeNext(request.lane_);

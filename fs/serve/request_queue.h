@@ -52,6 +52,8 @@ class QueuedRequest {
   virtual void Refuse(int error) = 0;
   // Whether the caller still waits. Called now and then, without a lock.
   virtual bool IsWanted() { return true; }
+  // What Run() has cost. Called after it, under the lock of the queue: must be quick.
+  virtual Clock::duration TakeCharge() { return {}; }
 
   uid_t user() const { return user_; }
   Lane lane() const { return lane_; }
@@ -86,9 +88,10 @@ using QueuedRequestPtr = std::shared_ptr<QueuedRequest>;
 // A look runs at once, on the thread that brings it, unless its user has many looks under way.
 // Only some reads run at the same time, because a read needs a core and memory; the others wait
 // without a thread. A user with no read under way may always start one. Users take turns: a
-// hundred waiting reads of one user delay another user by one read. A read that does no work,
-// because the source is slow, leaves its place to another read. The same holds for scans, but
-// only one of them runs at a time.
+// hundred waiting reads of one user delay another user by one read. If requests tell what they
+// cost, the turn is that of the user who has cost least. A read that does no work, because the
+// source is slow, leaves its place to another read. The same holds for scans, but only one of
+// them runs at a time.
 class RequestQueue {
  public:
   using Clock = QueuedRequest::Clock;
@@ -123,7 +126,8 @@ class RequestQueue {
     double waited_seconds = 0;  // the sum of their waiting times
     uint64_t timed_out = 0;
     uint64_t interrupted = 0;
-    uint64_t crowded_out = 0;  // refused because too many of their user waited
+    uint64_t crowded_out = 0;    // refused because too many of their user waited
+    double charged_seconds = 0;  // what requests have cost
   };
 
   explicit RequestQueue(Options options) : options_(std::move(options)) {}
@@ -160,6 +164,8 @@ class RequestQueue {
     std::array<List, kLanes> waiting;
     std::array<unsigned, kLanes> running = {};
     size_t all_waiting = 0;
+    // What requests of the user have cost; at the beginning, what those of others have.
+    Clock::duration charged = {};
     bool is_idle() const { return all_waiting == 0 && running == decltype(running){}; }
   };
 
@@ -195,6 +201,7 @@ class RequestQueue {
   std::vector<QueuedRequest*> running_ GUARDED_BY(mutex_);
   std::map<uid_t, User> users_ GUARDED_BY(mutex_);
   std::array<uid_t, kLanes> last_ GUARDED_BY(mutex_) = {};  // the user whose turn was last
+  Clock::duration charged_ GUARDED_BY(mutex_) = {};  // User::charged of the users served last
   std::array<unsigned, kLanes> running_in_ GUARDED_BY(mutex_) = {};
   std::array<unsigned, kLanes> stuck_in_ GUARDED_BY(mutex_) = {};
   unsigned reads_here_ GUARDED_BY(mutex_) = 0;  // reads on threads that have brought them

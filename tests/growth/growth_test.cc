@@ -158,6 +158,25 @@ TEST(GrowthTest, NamesOfExtendedAttributesLoadNoMember) {
   });
 }
 
+// Names are read once, from left to right, whatever is in them.
+TEST(GrowthTest, NamesOfSlicesAreReadOnce) {
+  for (const char* item : {"0,", "0:1,", "...,", "x=0,", "mean:x=2,", "axes:x,", "chunks:1,",
+                           "order=F,", "[", "].", "].npy", "data.", ":", "#", "%2F", "a0."}) {
+    for (const char* name : {"m/a0/data[{}].npy", "m/a0/values[{}0].zarr", "m/a0/a0[{}.txt",
+                             "m/data[{}].nc", "m/data[{}].dods", "m/data[{}].dap", "m/{}"}) {
+      SCOPED_TRACE(std::string(item) + name);
+      ExpectLinear([&](uint64_t count) {
+        World world(3);
+        std::string items;
+        for (uint64_t i = 0; i < count; ++i) items += item;
+        const std::string path = fmt::format(fmt::runtime(name), items);
+        (void)world.Find("m/a0/data.npy");
+        return Allocations([&] { (void)world.Find(path); });
+      });
+    }
+  }
+}
+
 TEST(GrowthTest, DocumentIsWrittenOnceWhateverItTakes) {
   ExpectLinear([](uint64_t count) {
     World world(count, /*are_coordinates=*/true);

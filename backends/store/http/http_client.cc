@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/base/percent_encoding.h"
+#include "backends/store/cancellation.h"
 #include "backends/store/http/http_answer.h"
 #include "model/base64.h"
 #include "model/spelling.h"
@@ -508,6 +509,7 @@ std::vector<model::Result<HttpResponse>> HttpClient::SendMany(
   const auto batch = std::make_shared<Batch>();
   std::deque<Operation> operations;
   for (size_t i = 0; i < requests.size(); ++i) {
+    CancellationScope::ChargeCall();
     operations.emplace_back(*this, requests[i], batch, i).Begin();
   }
   size_t left = 0;

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "backends/base/interrupted.h"
+#include "backends/store/cancellation.h"
 #include "backends/store/local/file_clock.h"
 #include "backends/store/permissions.h"
 #include "backends/store/request_scope.h"
@@ -103,6 +104,7 @@ model::Result<UniqueFd> SourceRoot::OpenFound(std::string_view path, int flags,
 model::Result<UniqueFd> SourceRoot::OpenFile(std::string_view path, int flags, bool follow,
                                              struct ::stat* status) const {
   if (path.find('\0') != std::string_view::npos) return IoError(ENOENT, "open");
+  CancellationScope::ChargeCall();
   const std::string name = path.empty() ? "." : std::string(path);
   // O_NONBLOCK means nothing to files and directories, but without it a FIFO
   // would keep us waiting for a writer. openat2 takes neither with O_PATH.

@@ -3,18 +3,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <set>
 
 #include "backends/base/heap.h"
 #include "backends/store/answer_age.h"
 #include "backends/store/caller.h"
 #include "backends/store/cancellation.h"
 #include "fs/tree/path_hash.h"
-#include "model/mutex.h"
 
 namespace ndlfs::fs {
 namespace {
+
+// To write a document of so many objects takes some KiB of memory for each of them.
+constexpr size_t kManyObjects = 1000;
 
 // Collects errors of the system while a document is written.
 class Refusals {
@@ -75,9 +75,9 @@ class TracedHierarchy final : public backends::Hierarchy {
  private:
   // To be called before each object is loaded: waits for a turn when there are many.
   model::Result<void> GoOn() const {
-    if (++loaded_ == LargeDocumentTurn::kObjects) {
-      NDLFS_TRY(auto turn, LargeDocumentTurn::Take());
-      turn_.emplace(std::move(turn));
+    static backends::OneAtATime turns;
+    if (++loaded_ == kManyObjects) {
+      NDLFS_TRY(turn_, turns.Take(backends::CallerScope::CurrentId()));
     }
     return backends::CancellationScope::Check();
   }
@@ -87,12 +87,9 @@ class TracedHierarchy final : public backends::Hierarchy {
   ObjectNotes& notes_;
   // Used by the one thread that writes the document.
   mutable uint64_t loaded_ = 0;
-  mutable std::optional<LargeDocumentTurn> turn_;
+  mutable backends::OneAtATime::Turn turn_;
   mutable int64_t mtime_ns_ = 0;
 };
-
-// Left to itself, the allocator keeps what was used to write a document of so many.
-constexpr size_t kManyDocumentParts = 1000;
 
 model::Result<DocumentPtr> Write(const DocumentWriter& writer,
                                  const std::shared_ptr<MountedStore>& store,
@@ -143,17 +140,6 @@ uint64_t WeightOf(const Document& document) {
          document.objects.list_bytes();
 }
 
-struct LargeDocumentTurns {
-  model::Mutex mutex;
-  model::CondVar ended;
-  std::set<uint64_t> users GUARDED_BY(mutex);  // that have a turn
-
-  static LargeDocumentTurns& Get() {
-    static LargeDocumentTurns turns;
-    return turns;
-  }
-};
-
 }  // namespace
 
 size_t DocumentCache::KeyHash::operator()(const Key& key) const {
@@ -171,7 +157,8 @@ model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore
   }
   if (!document) {
     NDLFS_TRY(document, Write(writer_, store, hierarchy, path, age));
-    if (document->objects.size() >= kManyDocumentParts) backends::GiveBackFreeMemory();
+    // Left to itself, the allocator keeps what was used.
+    if (document->objects.size() >= kManyObjects) backends::GiveBackFreeMemory();
     const model::MutexLock lock(mutex_);
     known_.Put(Key(store.get(), path), document, store);
   }
@@ -191,26 +178,6 @@ DocumentPtr DocumentCache::Find(const MountedStore& store, const std::string& pa
   const model::MutexLock lock(mutex_);
   const auto* known = known_.Find(Key(&store, path));
   return known == nullptr || known->note.expired() ? nullptr : known->object.lock();
-}
-
-model::Result<LargeDocumentTurn> LargeDocumentTurn::Take() {
-  constexpr std::chrono::milliseconds kLookWhetherCancelled{100};
-  const uint64_t user = backends::CallerScope::CurrentId();
-  LargeDocumentTurns& turns = LargeDocumentTurns::Get();
-  const model::MutexLock lock(turns.mutex);
-  while (!turns.users.insert(user).second) {
-    turns.ended.WaitFor(turns.mutex, kLookWhetherCancelled);
-    NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
-  }
-  return LargeDocumentTurn(user);
-}
-
-LargeDocumentTurn::~LargeDocumentTurn() {
-  if (!user_) return;
-  LargeDocumentTurns& turns = LargeDocumentTurns::Get();
-  const model::MutexLock lock(turns.mutex);
-  turns.users.erase(*user_);
-  turns.ended.NotifyAll();
 }
 
 }  // namespace ndlfs::fs

@@ -573,6 +573,7 @@ class ChunkWriter {
  private:
   template <typename Cut>
   void Split(uint64_t size, const Cut& cut) {
+    if (size / kMostInChunk > kMostChunks) chunks_ = kMostChunks + 1;
     for (uint64_t begin = 0; begin < size && chunks_ <= kMostChunks;) {
       if (chunk_size_ == kMostInChunk) EndChunk(0);
       const uint64_t count = std::min(size - begin, kMostInChunk - chunk_size_);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -79,17 +78,9 @@ class ElementWindow {
   }
 
   model::Result<KeptPtr> Get(uint64_t begin, const Make& make) EXCLUDES(mutex_) {
-    {
-      const model::MutexLock lock(mutex_);
-      for (;;) {
-        if (KeptPtr found = Find(begin)) return found;
-        if (!is_making_) break;
-        NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
-        changed_.WaitFor(mutex_, std::chrono::milliseconds(100));
-      }
-      is_making_ = true;
-    }
-    const End end(*this);
+    if (KeptPtr found = Find(begin)) return found;
+    NDLFS_TRY(const auto turn, making_.Take());
+    if (KeptPtr found = Find(begin)) return found;  // by the one who had the turn before
     const auto kept = std::make_shared<Kept>(begin, std::min(window_, size_ - begin));
     NDLFS_RETURN_IF_ERROR(make(begin, kept->bytes.span()));
     Recent().Touch(kept, kept->bytes.size());
@@ -99,7 +90,8 @@ class ElementWindow {
     return KeptPtr(kept);
   }
 
-  KeptPtr Find(uint64_t begin) const REQUIRES(mutex_) {
+  KeptPtr Find(uint64_t begin) const EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
     for (const auto& kept : kept_) {
       KeptPtr alive = kept.lock();
       if (alive == nullptr || alive->begin != begin) continue;
@@ -109,24 +101,10 @@ class ElementWindow {
     return nullptr;
   }
 
-  // The end of making a window, however it ends.
-  struct End {
-    explicit End(ElementWindow& ended) : window(ended) {}
-    ~End() {
-      const model::MutexLock lock(window.mutex_);
-      window.is_making_ = false;
-      window.changed_.NotifyAll();
-    }
-    End(const End&) = delete;
-    End& operator=(const End&) = delete;
-    ElementWindow& window;
-  };
-
   const uint64_t size_;
   const uint64_t window_;
+  backends::OneAtATime making_;
   mutable model::Mutex mutex_;
-  model::CondVar changed_;
-  bool is_making_ GUARDED_BY(mutex_) = false;
   std::array<std::weak_ptr<const Kept>, 2> kept_
       GUARDED_BY(mutex_);  // two, for a reader who goes back and forth between neighbours
 };

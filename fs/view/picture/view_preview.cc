@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/store/cancellation.h"
 #include "fs/view/base/number_array.h"
 #include "fs/view/elements/converted_elements.h"
 #include "fs/view/picture/drawing/figure_file.h"
@@ -21,7 +22,6 @@
 #include "fs/view/picture/preview_samples.h"
 #include "fs/view/picture/views.h"
 #include "fs/view/place/ome_plate.h"
-#include "model/mutex.h"
 #include "model/reserved_names.h"
 
 namespace ndlfs::fs {
@@ -33,7 +33,8 @@ using model::Result;
 // The differences between the two kinds of pictures.
 struct PictureKind {
   uint64_t (*size)(uint64_t array_bytes);
-  Result<picture::PngFile> (*encode)(const picture::Figure&, uint64_t size);
+  Result<picture::PngFile> (*encode)(const picture::Figure&, uint64_t size,
+                                     picture::MayGoOn may_go_on);
   PictureEffort effort;
 };
 
@@ -48,9 +49,9 @@ constexpr PictureKind kFigureAlone = {&picture::ThumbnailFileSize, &picture::Enc
 // Nothing is read meanwhile.
 Result<picture::PngFile> Paint(const PictureKind& kind, const picture::Figure& figure,
                                uint64_t size) {
-  static model::Mutex one_canvas;
-  const model::MutexLock lock(one_canvas);
-  return kind.encode(figure, size);
+  static backends::OneAtATime one_canvas;
+  NDLFS_TRY(const auto turn, one_canvas.Take());
+  return kind.encode(figure, size, &backends::CancellationScope::Check);
 }
 
 // Copies what lies within [offset, offset + out.size()) of `text`, which begins at `begin`.
@@ -76,8 +77,7 @@ class PreviewView final : public View, public std::enable_shared_from_this<Previ
   std::shared_ptr<const View> ForReader(cache::Prefetcher& prefetcher) const override;
 
   // Decodes ahead with `prefetcher`, if there is one.
-  Result<size_t> Read(uint64_t offset, ByteSpan out, cache::Prefetcher* prefetcher) const
-      EXCLUDES(mutex_) {
+  Result<size_t> Read(uint64_t offset, ByteSpan out, cache::Prefetcher* prefetcher) const {
     if (offset >= size_ || out.empty()) return size_t{0};
     NDLFS_TRY(const auto file, Get(prefetcher));
     out = out.first(std::min<uint64_t>(out.size(), size_ - offset));
@@ -92,8 +92,8 @@ class PreviewView final : public View, public std::enable_shared_from_this<Previ
 
   // The first reader makes it, and the others wait for that. An error that does not pass is
   // kept, so that each page of the file does not read all chunks again.
-  Result<FilePtr> Get(cache::Prefetcher* prefetcher) const EXCLUDES(mutex_) {
-    const model::MutexLock lock(mutex_);
+  Result<FilePtr> Get(cache::Prefetcher* prefetcher) const {
+    NDLFS_TRY(const auto turn, making_.Take());
     if (failure_) return model::Propagate(*failure_);
     if (file_) return file_;
     auto made = MakePreview(prefetcher);
@@ -120,10 +120,10 @@ class PreviewView final : public View, public std::enable_shared_from_this<Previ
   const std::vector<PreviewDimension> dimensions_;
   const uint64_t size_;
   mutable std::atomic<uint64_t> held_bytes_ = 0;
-  // Held while chunks are read, too: what waits for it wants the same chunks.
-  mutable model::Mutex mutex_;
-  mutable FilePtr file_ GUARDED_BY(mutex_);
-  mutable std::optional<model::Error> failure_ GUARDED_BY(mutex_);
+  // Readers that wait for the turn want the same chunks. It guards the members below.
+  mutable backends::OneAtATime making_;
+  mutable FilePtr file_;
+  mutable std::optional<model::Error> failure_;
 };
 
 class OpenPreview final : public View {

@@ -65,7 +65,7 @@ class ExchangeTest : public testing::Test {
     site_.emplace(std::make_shared<Root>(std::make_shared<File>(std::move(file))),
                   SiteOptions(), nullptr);
     const auto exchange = std::make_shared<Exchange>(
-        Exchange::Services{{*site_, queue_, budget_, files_, counts_}, slow_},
+        RequestServices{*site_, queue_, budget_, files_, counts_, slow_},
         HttpRequest{.target = *ParseRequestTarget("/f")},
         Exchange::Client{kUser, [this] { return is_waiting_.load(); }});
     exchange->Begin([this] { reply_.count_down(); });
@@ -160,6 +160,45 @@ TEST_F(ExchangeTest, FilesThatClientsReadForLongAreCharged) {
   }
   queue_.End();
   EXPECT_EQ(files_.stats().bytes, 0U);
+}
+
+// Calls the source a thousand times for each block.
+class Costly final : public FileHandle {
+ public:
+  model::Result<size_t> Read(uint64_t, backends::ByteSpan out) const override {
+    for (int i = 0; i < 1000; ++i) backends::CancellationScope::ChargeCall();
+    return out.size();
+  }
+};
+
+TEST_F(ExchangeTest, WorkIsCharged) {
+  const auto exchange = Ask(std::make_shared<Costly>());
+  reply_.wait();
+  queue_.End();
+  EXPECT_GE(queue_.stats().charged_seconds, 1000 * 50e-6);
+}
+
+TEST_F(ExchangeTest, WhoHadNoTurnInTimeMayComeAgain) {
+  // All turns of this client are taken by looks.
+  std::latch go(1);
+  class Look final : public QueuedRequest {
+   public:
+    explicit Look(std::latch& go) : QueuedRequest(kUser, Lane::kLook, Clock::now()), go_(go) {}
+    void Run() override { go_.wait(); }
+    void Refuse(int) override {}
+
+   private:
+    std::latch& go_;
+  };
+  for (int i = 0; i < 16; ++i) queue_.Run(std::make_shared<Look>(go));
+  const auto exchange = Ask(std::make_shared<Costly>());
+  Tick(std::chrono::minutes(2));
+  reply_.wait();
+  const auto reply = exchange->TakeReply().reply;
+  EXPECT_EQ(reply.status, 503U);
+  EXPECT_THAT(reply.fields, testing::Contains(testing::Pair("Retry-After", "1")));
+  go.count_down();
+  queue_.End();
 }
 
 TEST(BlockBudgetTest, BlocksBecomeSmallerWhereOthersHaveTheMemory) {

@@ -26,7 +26,9 @@ constexpr Attributes kOfFolder = {.mode = S_IFDIR | 0555, .mtime_ns = 7 * kSecon
 
 class Folder final : public DirectoryNode {
  public:
-  explicit Folder(std::map<std::string, TreeNodePtr> nodes) : nodes_(std::move(nodes)) {}
+  // `tells_types`: else only a look tells what an entry is.
+  explicit Folder(std::map<std::string, TreeNodePtr> nodes, bool tells_types = true)
+      : nodes_(std::move(nodes)), tells_types_(tells_types) {}
 
   model::Result<Attributes> Stat() const override { return kOfFolder; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
@@ -35,15 +37,18 @@ class Folder final : public DirectoryNode {
     return found->second;
   }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
+    ++listings;
     std::vector<DirectoryEntry> entries;
     for (const auto& [name, node] : nodes_) {
-      entries.push_back({name, node->Stat()->mode & S_IFMT});
+      entries.push_back({name, tells_types_ ? node->Stat()->mode & S_IFMT : 0});
     }
     return MakeListReader(std::move(entries));
   }
+  mutable int listings = 0;
 
  private:
   const std::map<std::string, TreeNodePtr> nodes_;
+  const bool tells_types_;
 };
 
 TreeNodePtr Text(std::string text) { return MakeTextNode(std::move(text), kOfFile); }
@@ -179,6 +184,18 @@ TEST_F(SiteTest, WhatIsNotThereIsNotFound) {
   }
 }
 
+TEST_F(SiteTest, BalancersAskWhetherTheSourceCanBeLookedAt) {
+  const auto reply = Answer(Get("/health"));
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.text, "ok\n");
+  EXPECT_EQ(Field(reply, "Cache-Control"), "no-store");
+  EXPECT_EQ(Answer(Get("/inner/health")).status, 404);
+  const Site site(
+      std::make_shared<Folder>(std::map<std::string, TreeNodePtr>{{"health", Text("a file")}}),
+      {}, {});
+  EXPECT_EQ(AnswerOf(site, Get("/health")).length, 6U);
+}
+
 // Both pages are read by the HTTP source of ndlfs itself.
 TEST_F(SiteTest, ListingsAreReadByTheSourceOfUrls) {
   const auto html = Answer(Get("/"));
@@ -255,17 +272,55 @@ TEST_F(LongFolderTest, ListingsAreMadeWhileTheyAreRead) {
   EXPECT_TRUE(text.ends_with("</D:multistatus>\n"));
 }
 
-TEST_F(LongFolderTest, PagesOfABucketHaveTheNextKeysInOrder) {
+// The keys of all pages of the bucket "b".
+std::vector<std::string> KeysOfPages(const Site& site, const std::string& options = "") {
   std::vector<std::string> keys;
   std::string after;
   do {
-    const std::string text =
-        TextOf(AnswerOf(*site_, Get("/b/?list-type=2&continuation-token=" + after)));
+    const std::string text = TextOf(
+        AnswerOf(site, Get("/b/?list-type=2" + options + "&continuation-token=" + after)));
     for (size_t at = 0; (at = text.find("<Key>", at)) != text.npos; ++at) {
       keys.push_back(text.substr(at + 5, text.find("</Key>", at) - at - 5));
     }
     after = text.find("<IsTruncated>true") == text.npos ? "" : keys.back();
   } while (!after.empty());
+  return keys;
+}
+
+TEST(BucketTest, FoldersAreInOrderWhereOnlyALookTellsWhichTheyAre) {
+  const auto inner =
+      std::make_shared<Folder>(std::map<std::string, TreeNodePtr>{{"x", Text("1")}});
+  const auto tree =
+      std::make_shared<Folder>(std::map<std::string, TreeNodePtr>{{"a", inner},
+                                                                  {"a-", inner},
+                                                                  {"a-b", Text("1")},
+                                                                  {"a.c", Text("1")},
+                                                                  {"a0", Text("1")}},
+                               false);
+  const Site site(tree, {.s3 = {.bucket = "b"}}, nullptr);
+  const std::vector<std::string> sorted = {"a-/x", "a-b", "a.c", "a/x", "a0"};
+  EXPECT_EQ(KeysOfPages(site), sorted);
+  EXPECT_EQ(KeysOfPages(site, "&max-keys=1"), sorted);
+}
+
+// A page costs no look at all other names, and memory for some of them only.
+TEST(BucketTest, PagesOfALongFolderAreReadTogether) {
+  std::map<std::string, TreeNodePtr> nodes;
+  constexpr size_t kLongCount = 30'000;
+  for (size_t i = 0; i < kLongCount; ++i) nodes.emplace(fmt::format("{:0200}", i), Text("1"));
+  const auto tree = std::make_shared<Folder>(std::move(nodes));
+  const Site site(tree, {.s3 = {.bucket = "b"}}, nullptr);
+  const auto keys = KeysOfPages(site);
+  EXPECT_EQ(keys.size(), kLongCount);
+  EXPECT_TRUE(std::ranges::is_sorted(keys));
+  EXPECT_LE(tree->listings, 4);
+  // A list that begins anew is that of now.
+  AnswerOf(site, Get("/b/?list-type=2"));
+  EXPECT_LE(tree->listings, 5);
+}
+
+TEST_F(LongFolderTest, PagesOfABucketHaveTheNextKeysInOrder) {
+  const auto keys = KeysOfPages(*site_);
   EXPECT_EQ(keys.size(), kCount + 1U);
   EXPECT_TRUE(std::ranges::is_sorted(keys));
   EXPECT_EQ(keys[0], "0000/x");  // '/' comes before '0'

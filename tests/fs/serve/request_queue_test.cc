@@ -36,12 +36,14 @@ class FakeRequest final : public QueuedRequest {
     if (Answer(error)) ++refusals;
   }
   bool IsWanted() override { return is_wanted; }
+  Clock::duration TakeCharge() override { return cost; }
 
   bool is_answered() const { return is_answered_; }
   // 0 for success.
   int answer() const { return answer_; }
 
   std::atomic<bool> is_wanted{true};
+  Clock::duration cost = {};
   std::atomic<int> runs{0};
   std::atomic<int> refusals{0};
   std::atomic<int> told{0};  // the error of the last Refuse()
@@ -143,6 +145,21 @@ TEST(RequestQueueTest, UsersTakeTurns) {
   EXPECT_THAT(users, ElementsAre());
   first.LetGo();
   EXPECT_THAT(users, ElementsAre(1, 2, 1, 2, 1, 1));
+}
+
+TEST(RequestQueueTest, UserWhoHasCostMuchWaitsUntilOthersHaveCostAsMuch) {
+  RequestQueue queue({.reads_at_once = 2, .shared = true});
+  Blocker first(queue, 1);
+  const Blocker second(queue, 2);
+  std::vector<uid_t> users;
+  for (const uid_t user : std::vector<uid_t>{1, 1, 1, 2, 2, 2, 2}) {
+    const FakePtr read = Read(user, [&users, user] { users.push_back(user); });
+    read->cost = seconds(user == 1 ? 3 : 1);
+    queue.Run(read);
+  }
+  first.LetGo();
+  EXPECT_THAT(users, ElementsAre(1, 2, 2, 2, 1, 2, 1));
+  EXPECT_EQ(queue.stats().charged_seconds, 13);
 }
 
 TEST(RequestQueueTest, UserWithoutRequestsDoesNotWaitForThoseOfOthers) {

@@ -53,17 +53,19 @@ bool IsPromising(const Detail& next, const Detail& tried, uint64_t size, uint64_
 // The first file that has room in `size` bytes; empty if none has. `paint` makes the canvas.
 template <typename Paint>
 Result<std::string> EncodeFirst(const Figure& figure, std::span<const Detail> details,
-                                uint64_t size, const Paint& paint) {
+                                uint64_t size, MayGoOn may_go_on, const Paint& paint) {
   const uint64_t most = size - kFillBytes;
   const Detail* tried = nullptr;
   uint64_t last_size = 0;
   for (const Detail& detail : details) {
     if (tried != nullptr && !IsPromising(detail, *tried, last_size, most)) continue;
+    NDLFS_RETURN_IF_ERROR(may_go_on());
     Canvas canvas = paint(detail.block);
     if (detail.shrink > 1) canvas = canvas.Shrunk(detail.shrink);
     if (IsPhoto(figure) && tried == nullptr && detail.block == 1) {
       NDLFS_TRY(std::string photo, EncodePng(canvas, kAllColours));
       if (photo.size() <= most) return photo;
+      NDLFS_RETURN_IF_ERROR(may_go_on());
     }
     NDLFS_TRY(std::string png, EncodePng(canvas, detail.colours, kFigureColours));
     if (png.size() <= most) return png;
@@ -84,19 +86,20 @@ uint64_t FileSize(uint64_t bytes, uint64_t most) {
 uint64_t FigureFileSize(uint64_t bytes) { return FileSize(bytes, kMostFileBytes); }
 uint64_t ThumbnailFileSize(uint64_t bytes) { return FileSize(bytes, kMostThumbnailBytes); }
 
-Result<PngFile> EncodeFigure(const Figure& figure, uint64_t size) {
+Result<PngFile> EncodeFigure(const Figure& figure, uint64_t size, MayGoOn may_go_on) {
   if (size < kLeastFileBytes) return model::Internal("a picture of {} bytes", size);
   const std::span all(kFigureDetails);
   NDLFS_TRY(std::string png,
             EncodeFirst(figure, all.subspan(size < kSmallFile ? kFirstSmall : 0), size,
-                        [&](int block) { return PaintFigure(figure, block); }));
-  if (png.empty()) return EncodeThumbnail(figure, size);
+                        may_go_on, [&](int block) { return PaintFigure(figure, block); }));
+  if (png.empty()) return EncodeThumbnail(figure, size, may_go_on);
   return FillUp(std::move(png), size);
 }
 
-Result<PngFile> EncodeThumbnail(const Figure& figure, uint64_t size) {
+Result<PngFile> EncodeThumbnail(const Figure& figure, uint64_t size, MayGoOn may_go_on) {
   if (size < kLeastFileBytes) return model::Internal("a picture of {} bytes", size);
-  NDLFS_TRY(std::string png, EncodeFirst(figure, kThumbnailDetails, size, [&](int block) {
+  NDLFS_TRY(std::string png,
+            EncodeFirst(figure, kThumbnailDetails, size, may_go_on, [&](int block) {
               return PaintAlone(figure, kThumbnailWidth * kThumbnailShrink, block);
             }));
   return FillUp(std::move(png), size);

@@ -162,16 +162,34 @@ class FigureFileTest : public ::testing::Test {
   }
 };
 
+model::Result<void> GoOn() { return {}; }
+
+// Noise takes many tries, of which each is asked for.
+TEST_F(FigureFileTest, NothingIsPaintedForNobody) {
+  static int asked = 0;
+  const MayGoOn twice = []() -> model::Result<void> {
+    if (++asked <= 2) return {};
+    return model::IoError(ECANCELED, "nobody waits");
+  };
+  for (const auto encode : {&EncodeFigure, &EncodeThumbnail}) {
+    asked = 0;
+    const auto file = encode(NoisyMap(), kLeastFileBytes, twice);
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.error().code(), model::ErrorCode::kCancelled);
+    EXPECT_EQ(asked, 3);
+  }
+}
+
 TEST_F(FigureFileTest, NoiseFitsInEveryFile) {
   for (const Figure& figure : {NoisyMap(), NoisyPhoto(), NoisyLine()}) {
     for (const uint64_t size : {kLeastFileBytes, 3 * kLeastFileBytes, kMostFileBytes}) {
-      const auto file = EncodeFigure(figure, size);
+      const auto file = EncodeFigure(figure, size, &GoOn);
       ASSERT_THAT(file, IsOk());
       EXPECT_EQ(file->size(), size);
       test::ReadPng(Whole(*file));
     }
     for (const uint64_t size : {kLeastFileBytes, kMostThumbnailBytes}) {
-      const auto file = EncodeThumbnail(figure, size);
+      const auto file = EncodeThumbnail(figure, size, &GoOn);
       ASSERT_THAT(file, IsOk());
       EXPECT_EQ(file->size(), size);
       EXPECT_EQ(test::ReadPng(Whole(*file)).width, kThumbnailWidth);
@@ -192,7 +210,7 @@ TEST_F(FigureFileTest, AFileIsAboutAsLargeAsTheArray) {
 TEST_F(FigureFileTest, ThumbnailsKeepTheAspect) {
   Figure figure = NoisyMap();
   figure.aspect = 2;
-  const auto file = EncodeThumbnail(figure, kMostThumbnailBytes);
+  const auto file = EncodeThumbnail(figure, kMostThumbnailBytes, &GoOn);
   ASSERT_THAT(file, IsOk());
   EXPECT_EQ(test::ReadPng(Whole(*file)).height, kThumbnailWidth / 2);
 }
