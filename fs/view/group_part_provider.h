@@ -21,8 +21,8 @@ class GroupPartProvider final : public GroupViewProvider {
   explicit GroupPartProvider(const GroupViewProvider& files) : files_(files) {}
 
   std::vector<ViewName> Names(const GroupInput&) const override { return {}; }
-  std::optional<ViewName> Find(const GroupInput& group, std::string_view name) const override;
-  model::Result<ViewNode> Make(const GroupInput& group, std::string_view name) const override;
+  std::optional<Resolution> Resolve(const GroupInput& group,
+                                    std::string_view name) const override;
 
  private:
   const GroupViewProvider& files_;

@@ -2,6 +2,7 @@
 #include "fs/view/part_provider.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -184,25 +185,20 @@ std::vector<ViewName> PartProvider::Listed(const ArrayInput& input,
   return ArrayViewProvider::Listed(input, listed);
 }
 
-std::optional<ViewName> PartProvider::Find(const ArrayInput& input,
-                                           std::string_view name) const {
+std::optional<Resolution> PartProvider::Resolve(const ArrayInput& input,
+                                                std::string_view name) const {
   const auto path = ParsePart(name);
   if (!path || input.reader == nullptr) return std::nullopt;
-  auto part = Cut(input, *path);
-  if (!part && !path->has_brackets()) return std::nullopt;
-  if (!part) return ViewName{std::string(name), false, std::move(part).error()};
-  auto file = files_.Find(part->input, part->file_name);
+  auto cut = Cut(input, *path);
+  if (!cut && !path->has_brackets()) return std::nullopt;
+  if (!cut) return Resolution{{std::string(name), false, std::move(cut).error()}};
+  const auto part = std::make_shared<const Part>(*std::move(cut));
+  auto file = files_.Resolve(part->input, part->file_name);
   if (!file) return std::nullopt;
   file->name = part->input.stem + '.' + path->extension;
   file->is_listed = false;
+  file->make = [part, make = std::move(file->make)] { return make(); };
   return file;
-}
-
-Result<ViewNode> PartProvider::Make(const ArrayInput& input, std::string_view name) const {
-  const auto path = ParsePart(name);
-  if (!path || input.reader == nullptr) return model::NotFound("{}", name);
-  NDLFS_TRY(const Part part, Cut(input, *path));
-  return files_.Make(part.input, part.file_name);
 }
 
 }  // namespace ndlfs::fs

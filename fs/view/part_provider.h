@@ -19,8 +19,8 @@ class PartProvider final : public ArrayViewProvider {
   std::vector<ViewName> Names(const ArrayInput& input) const override;
   std::vector<ViewName> Listed(const ArrayInput& input,
                                const ListedViews& listed) const override;
-  std::optional<ViewName> Find(const ArrayInput& input, std::string_view name) const override;
-  model::Result<ViewNode> Make(const ArrayInput& input, std::string_view name) const override;
+  std::optional<Resolution> Resolve(const ArrayInput& input,
+                                    std::string_view name) const override;
 
  private:
   const ArrayViewProvider& files_;
