@@ -108,22 +108,22 @@ Result<std::shared_ptr<const Document>> Document::Read(const Store& file,
   document->stamp_ = text.info;
   document->memory_ = parsed.memory;
   document->left_out_.insert(parsed.left_out.begin(), parsed.left_out.end());
-  document->AddGroup(std::move(parsed.file->root), document->root_);
+  document->AddGroup(std::move(parsed.file->root), document->root_, "/");
   return document;
 }
 
-void Document::AddGroup(model::Group group, Object& object) {
+void Document::AddGroup(model::Group group, Object& object, std::string_view path) {
   for (model::DimCoord& dimcoord : group.dimcoords) {
     Object& child = object.children[dimcoord.name];
-    AddArray(std::move(dimcoord), child);
+    AddArray(std::move(dimcoord), child, model::JoinPath(path, dimcoord.name));
   }
   for (model::Ndarray& ndarray : group.ndarrays) {
     Object& child = object.children[ndarray.name];
-    AddArray(std::move(ndarray), child);
+    AddArray(std::move(ndarray), child, model::JoinPath(path, ndarray.name));
   }
   for (model::Group& child : group.groups) {
     Object& child_object = object.children[child.name];
-    AddGroup(std::move(child), child_object);
+    AddGroup(std::move(child), child_object, model::JoinPath(path, child.name));
   }
   group.dimcoords.clear();
   group.ndarrays.clear();
@@ -134,7 +134,7 @@ void Document::AddGroup(model::Group group, Object& object) {
 }
 
 template <typename Array>
-void Document::AddArray(Array array, Object& object) {
+void Document::AddArray(Array array, Object& object, std::string_view path) {
   object.node.mtime_ns = stamp_.modified_ns;
   if (TakesFormOfData(array)) {
     object.node.entity = std::move(array);
@@ -142,7 +142,14 @@ void Document::AddArray(Array array, Object& object) {
   }
   if (array.source) sources_.push_back(array.source);
   if (array.value) {
+    // All arrays along an unlimited dimension are as long as its coordinate.
+    const model::Shape shape = array.shape;
+    for (model::Dimension& dimension : array.shape) {
+      const auto count = unlimited_.find(dimension.dimcoord);
+      if (!dimension.size && count != unlimited_.end()) dimension.size = count->second;
+    }
     auto values = ArrayValues::Make(array, kMaxDataBytes - data_bytes_);
+    array.shape = shape;
     if (values) {
       data_bytes_ += values->bytes();
       object.values = *std::move(values);
@@ -150,6 +157,7 @@ void Document::AddArray(Array array, Object& object) {
       object.node.error = std::move(values).error();
     }
     const std::vector<uint64_t> extent = ExtentOfValue(array);
+    if (std::is_same_v<Array, model::DimCoord>) unlimited_.emplace(path, extent.front());
     NoteStored(array, extent);
     if (CheckedProduct(extent).value_or(UINT64_MAX) > kMaxShownElements) array.value.reset();
   }

@@ -72,16 +72,17 @@ class Document {
   // their text.
   static constexpr uint64_t kMaxDataBytes = uint64_t{64} << 20;
 
-  void AddGroup(model::Group group, Object& object);
+  void AddGroup(model::Group group, Object& object, std::string_view path);
   // `array` is a DimCoord or an Ndarray.
   template <typename Array>
-  void AddArray(Array array, Object& object);
+  void AddArray(Array array, Object& object, std::string_view path);
 
   ValueInfo stamp_;
   uint64_t memory_ = 0;
   uint64_t data_bytes_ = 0;
   std::vector<model::ValueSourcePtr> sources_;
   std::set<std::string, std::less<>> left_out_;
+  std::map<std::string, uint64_t, std::less<>> unlimited_;  // lengths of coordinates, by path
   Object root_;
 };
 

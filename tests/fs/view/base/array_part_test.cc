@@ -733,6 +733,16 @@ TEST_F(ArrayPartTest, HalfFloatsAreCoordinates) {
   EXPECT_THAT(Refusal("data[h=0.3].npy", "/s"), HasSubstr("no coordinate \"0.3\""));
 }
 
+TEST_F(ArrayPartTest, LeastAndLargestOfSmallFloatsHaveTheirType) {
+  store_->AddArray("/small", std::make_shared<test::MemoryArray>(
+                                 Datatype::Float("float16", 2), std::vector<uint64_t>{4},
+                                 std::string("\x00\x38\x66\x2e\x00\xbc\x00\xc0", 8)));
+  EXPECT_THAT(Text("data[min:2].npy", "/small"), HasSubstr("'descr': '<f2'"));
+  EXPECT_THAT(Numbers<uint16_t>("data[min:2].raw", "/small"), ElementsAre(0x2e66, 0xc000));
+  EXPECT_THAT(Numbers<uint16_t>("data[max:2].raw", "/small"), ElementsAre(0x3800, 0xbc00));
+  EXPECT_THAT(Numbers<double>("data[mean:4].raw", "/small"), ElementsAre(::testing::_));
+}
+
 // 10^8 coordinates 0, 2, 4 ..., which counts the chunks that are decoded.
 class ManyCoordinates final : public backends::ArraySource {
  public:
