@@ -27,7 +27,7 @@ build_packages=(
 # cmake looks for these where it configures the tests, too.
 configured_packages=(libgtest-dev libgmock-dev python3-minimal)
 # The tests compare with what NumPy and zarr-python read, and mount for real;
-# GDAL, Astropy, NiBabel and teem read what is made for them; ecCodes writes GRIB;
+# GDAL, Astropy, NiBabel, teem, VTK, mrcfile and GrADS read what is made for them; ecCodes writes GRIB;
 # where R and its package yaml (r-cran-yaml) are installed, they read with it too;
 # clang checks the style and compiles what runs with sanitizers, and the fuzz targets; lld links it.
 test_packages=(
@@ -36,6 +36,7 @@ test_packages=(
   python3-ruamel.yaml python3-tables python3-zfpy hdf5-filter-plugin-zfp-serial
   netcdf-bin libhdf4-0-alt
   python3-gdal libeccodes0 python3-astropy python3-nibabel python3-pil python3-tifffile teem-apps
+  python3-vtk9 python3-mrcfile grads
   attr ccache curl gfortran git man-db nginx-light openssl rsync wget
 )
 package_packages=(dpkg-dev git lintian patchelf)

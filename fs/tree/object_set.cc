@@ -227,6 +227,16 @@ bool ObjectNotes::Contradicts(const Entity& entity) const {
   return known != later_.end() && known->second.elements->version() != entity.version();
 }
 
+void ObjectNotes::Forget() {
+  const model::MutexLock lock(mutex_);
+  parts_.clear();
+  entities_.clear();
+  later_.clear();
+  later_bytes_ = 0;
+  permissions_.clear();
+  mtime_ns_ = 0;
+}
+
 void ObjectNotes::MoveTo(ObjectSet& set, const Entity* owner, Freshness::Time looked_at,
                          uint64_t opening) {
   const model::MutexLock lock(mutex_);

@@ -123,6 +123,8 @@ class ObjectNotes {
   // Whether an earlier look at the path of `entity` has found another entity.
   bool Contradicts(const Entity& entity) const EXCLUDES(mutex_);
 
+  // Forgets all notes: nothing was made of these objects.
+  void Forget() EXCLUDES(mutex_);
   // Moves all notes to `set`, the objects that a file of the entity `owner` (may be null) was
   // made of. They come from a look at the time `looked_at`. Ignores all later notes: the file
   // may hold these notes, which must not make it hold more entities.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -186,7 +187,7 @@ std::optional<ViewPath> ParseGroupPart(std::string_view name) {
 
 // One item of a slice, and what it has meant for the arrays so far.
 struct Item {
-  std::string_view text;  // "lat=40:60"
+  std::string text;       // "lat=40:60"
   std::string name = {};  // of the dimension
   bool by_coordinate = false;
   bool by_index = false;
@@ -198,29 +199,21 @@ struct Item {
 // The blocks that a name asks for, and which arrays are no data; or the chunks.
 class GroupBlocks {
  public:
-  // `text` is that of ViewPath::blocks, and must outlive the object.
   static Result<GroupBlocks> Parse(std::string_view text) {
     GroupBlocks blocks;
     const size_t colon = text.find(':');
     blocks.word_ = text.substr(0, colon + 1);
     for (const std::string_view item : SplitSlice(text.substr(colon + 1))) {
       NDLFS_RETURN_IF_ERROR(CheckNamed(item));
-      blocks.items_.push_back({item});
+      blocks.items_.push_back({std::string(item)});
     }
     return blocks;
   }
 
-  // Notes the dimensions of an array of the group.
+  // Notes the dimensions of an array of the group, and the arrays that are no data to it.
   void Note(const ArrayInput& array) {
     for (Item& item : items_) {
       if (FindNamedItem(array, item.text)) item.is_found = true;
-    }
-  }
-  // Notes an array of the group, which is perhaps cut.
-  Result<void> Add(const ArrayInput& array) {
-    Note(array);
-    if (const std::string own = TextFor(array); !own.empty()) {
-      NDLFS_RETURN_IF_ERROR(ParseBlocks(array, own));
     }
     for (const model::Attribute& attribute : array.node->attributes()) {
       const std::string* text = attribute.value.text();
@@ -232,7 +225,6 @@ class GroupBlocks {
         (is_measure ? measures_ : coordinates_).insert(std::move(name));
       }
     }
-    return {};
   }
   Result<void> CheckFound() const {
     for (const Item& item : items_) {
@@ -241,12 +233,10 @@ class GroupBlocks {
     return {};
   }
 
-  // The numbers of the blocks of an array; `array` itself if it has none of the dimensions.
-  // Coordinates become the centres of the blocks, whatever becomes of the data.
-  Result<ArrayInput> Apply(const std::string& name, const ArrayInput& array) const {
-    const std::string text = TextFor(array);
-    if (text.empty()) return array;
-    NDLFS_TRY(Blocks blocks, ParseBlocks(array, text));
+  // The numbers of the blocks of an array. Coordinates become the centres of the blocks,
+  // whatever becomes of the data.
+  Result<ArrayInput> Apply(const std::string& name, const ArrayInput& array,
+                           Blocks blocks) const {
     if (bounds_.contains(name)) return MakeBlockBounds(array, std::move(blocks));
     if (measures_.contains(name)) blocks.statistic = Statistic::kSum;
     const bool is_coordinate = coordinates_.contains(name) ||
@@ -272,17 +262,17 @@ class GroupBlocks {
     std::string text;
     for (const Item& item : items_) {
       if (!FindNamedItem(array, item.text)) continue;
-      text.append(text.empty() ? word_ : std::string_view(",")).append(item.text);
+      text.append(text.empty() ? word_ : ",").append(item.text);
     }
     return text;
   }
 
  private:
   struct Item {
-    std::string_view text;  // "lat=4"
+    std::string text;  // "lat=4"
     bool is_found = false;
   };
-  std::string_view word_;  // "mean:"
+  std::string word_;  // "mean:"
   std::vector<Item> items_;
   std::set<std::string, std::less<>> bounds_;
   std::set<std::string, std::less<>> coordinates_;
@@ -292,7 +282,6 @@ class GroupBlocks {
 // How each array of a group is cut, and made coarser.
 class Cuts {
  public:
-  // `path` must outlive the object.
   static Result<Cuts> Find(const GroupInput& group, const ViewPath& path) {
     if (path.axes || path.is_fortran)
       return model::NotFound("only arrays have axes and an order");
@@ -302,7 +291,7 @@ class Cuts {
     if (path.slice) {
       for (const std::string_view item : SplitSlice(*path.slice)) {
         NDLFS_RETURN_IF_ERROR(GroupBlocks::CheckNamed(item));
-        cuts.items_.push_back({item});
+        cuts.items_.push_back({std::string(item)});
       }
     }
     if (path.blocks) {
@@ -322,10 +311,19 @@ class Cuts {
 
   // The part of an array that the group has in its place.
   Result<ArrayInput> Cut(const std::string& name, const ArrayInput& array) const {
-    const auto found = selections_.find(name);
-    const ArrayInput part = found == selections_.end() ? array : MakePart(array, found->second);
-    NDLFS_TRY(ArrayInput made, blocks_ ? blocks_->Apply(name, part) : Result<ArrayInput>(part));
-    return chunks_ ? InChunks(made) : made;
+    const auto found = arrays_.find(name);
+    if (found == arrays_.end()) return array;
+    const auto& [selection, blocks, chunks] = found->second;
+    ArrayInput made = MakePart(array, selection);
+    if (blocks) {
+      NDLFS_TRY(made, blocks_->Apply(name, made, *blocks));
+    }
+    if (!chunks) return made;
+    ChunkWish fitting = *chunks;
+    for (size_t d = 0; d < fitting.size(); ++d) {  // blocks are fewer than elements
+      if (fitting[d]) fitting[d] = std::clamp<uint64_t>(made.shape[d], 1, *fitting[d]);
+    }
+    return WithChunks(made, std::move(fitting));
   }
 
   // Equal texts for equal cuts.
@@ -339,7 +337,7 @@ class Cuts {
                                             range == WholeRange(key.second)
                                                 ? ":"
                                                 : FormatSelection({range}, {key.second}))
-                              : std::string(item.text));
+                              : item.text);
     }
     return fmt::format("{}", fmt::join(texts, ","));
   }
@@ -360,19 +358,22 @@ class Cuts {
     return {};
   }
 
-  Result<ArrayInput> InChunks(const ArrayInput& array) const {
-    const std::string text = chunks_->TextFor(array);
-    if (text.empty()) return array;
-    NDLFS_TRY(ChunkWish chunks, ParseChunks(array, text));
-    return WithChunks(array, std::move(chunks));
+  Result<void> AddArray(const std::string& name, const ArrayInput& array) {
+    if (blocks_) blocks_->Note(array);
+    if (chunks_) chunks_->Note(array);
+    ArrayCut& cut = arrays_[name];
+    NDLFS_TRY(cut.selection, SelectionOf(array));
+    const ArrayInput part = MakePart(array, cut.selection);
+    if (const std::string text = blocks_ ? blocks_->TextFor(part) : ""; !text.empty()) {
+      NDLFS_TRY(cut.blocks, ParseBlocks(part, text));
+    }
+    if (const std::string text = chunks_ ? chunks_->TextFor(part) : ""; !text.empty()) {
+      NDLFS_TRY(cut.chunks, ParseChunks(part, text));
+    }
+    return {};
   }
 
-  Result<void> AddArray(const std::string& name, const ArrayInput& array) {
-    if (blocks_) NDLFS_RETURN_IF_ERROR(blocks_->Add(array));
-    if (chunks_) {
-      chunks_->Note(array);
-      NDLFS_RETURN_IF_ERROR(InChunks(array));
-    }
+  Result<Selection> SelectionOf(const ArrayInput& array) {
     Selection selection;
     for (const uint64_t extent : array.shape) selection.push_back(WholeRange(extent));
     std::vector<bool> is_cut(selection.size());
@@ -385,9 +386,8 @@ class Cuts {
       is_cut[named->dimension] = true;
       item.name = DimensionName(array, named->dimension);
       NDLFS_TRY(selection[named->dimension], RangeOf(array, *named, item));
-      selections_.insert_or_assign(name, selection);
     }
-    return {};
+    return selection;
   }
 
   Result<IndexRange> RangeOf(const ArrayInput& array, const NamedItem& named, Item& item) {
@@ -411,8 +411,13 @@ class Cuts {
     return range;
   }
 
+  struct ArrayCut {
+    Selection selection = {};
+    std::optional<Blocks> blocks = {};
+    std::optional<ChunkWish> chunks = {};
+  };
   std::vector<Item> items_;
-  std::map<std::string, Selection, std::less<>> selections_;
+  std::map<std::string, ArrayCut, std::less<>> arrays_;
   std::optional<GroupBlocks> blocks_;
   std::optional<GroupBlocks> chunks_;
 };
@@ -474,48 +479,36 @@ std::vector<ViewName> PartProvider::Listed(const ArrayInput& input,
   return ArrayViewProvider::Listed(input, listed);
 }
 
-std::optional<ViewName> PartProvider::Find(const ArrayInput& input,
-                                           std::string_view name) const {
+std::optional<Resolution> PartProvider::Resolve(const ArrayInput& input,
+                                                std::string_view name) const {
   const auto path = ParsePart(name);
   if (!path || input.reader == nullptr) return std::nullopt;
-  auto part = Cut(input, *path);
-  if (!part && !path->has_brackets()) return std::nullopt;
-  if (!part) return ViewName{std::string(name), false, std::move(part).error()};
-  auto file = files_.Find(part->input, part->file_name);
+  auto cut = Cut(input, *path);
+  if (!cut && !path->has_brackets()) return std::nullopt;
+  if (!cut) return Resolution{{std::string(name), false, std::move(cut).error()}};
+  const auto part = std::make_shared<const Part>(*std::move(cut));
+  auto file = files_.Resolve(part->input, part->file_name);
   if (!file) return std::nullopt;
   file->name = part->input.stem + '.' + path->extension;
   file->is_listed = false;
+  file->make = [part, make = std::move(file->make)] { return make(); };
   return file;
 }
 
-Result<ViewNode> PartProvider::Make(const ArrayInput& input, std::string_view name) const {
-  const auto path = ParsePart(name);
-  if (!path || input.reader == nullptr) return model::NotFound("{}", name);
-  NDLFS_TRY(const Part part, Cut(input, *path));
-  return files_.Make(part.input, part.file_name);
-}
-
-std::optional<ViewName> GroupPartProvider::Find(const GroupInput& group,
-                                                std::string_view name) const {
+std::optional<Resolution> GroupPartProvider::Resolve(const GroupInput& group,
+                                                     std::string_view name) const {
   auto path = ParseGroupPart(name);
   if (!path) return std::nullopt;
   auto cuts = Cuts::Find(group, *path);
-  if (!cuts) return ViewName{std::string(name), false, std::move(cuts).error()};
-  std::string text = cuts->Text();
-  auto file =
-      files_.Find(CutGroup(group, *std::move(cuts)), ViewPath::Whole(path->extension).Name());
+  if (!cuts) return Resolution{{std::string(name), false, std::move(cuts).error()}};
+  if (path->slice) path->slice = cuts->Text();
+  const auto cut = std::make_shared<const CutGroup>(group, *std::move(cuts));
+  auto file = files_.Resolve(*cut, ViewPath::Whole(path->extension).Name());
   if (!file) return std::nullopt;
-  if (path->slice) path->slice = std::move(text);
   file->name = path->Name();
   file->is_listed = false;
+  file->make = [cut, make = std::move(file->make)] { return make(); };
   return file;
-}
-
-Result<ViewNode> GroupPartProvider::Make(const GroupInput& group, std::string_view name) const {
-  const auto path = ParseGroupPart(name);
-  if (!path) return model::NotFound("{}", name);
-  NDLFS_TRY(Cuts cuts, Cuts::Find(group, *path));
-  return files_.Make(CutGroup(group, std::move(cuts)), ViewPath::Whole(path->extension).Name());
 }
 
 }  // namespace ndlfs::fs

@@ -19,8 +19,8 @@ class PartProvider final : public ArrayViewProvider {
   std::vector<ViewName> Names(const ArrayInput& input) const override;
   std::vector<ViewName> Listed(const ArrayInput& input,
                                const ListedViews& listed) const override;
-  std::optional<ViewName> Find(const ArrayInput& input, std::string_view name) const override;
-  model::Result<ViewNode> Make(const ArrayInput& input, std::string_view name) const override;
+  std::optional<Resolution> Resolve(const ArrayInput& input,
+                                    std::string_view name) const override;
 
  private:
   const ArrayViewProvider& files_;
@@ -42,8 +42,8 @@ class GroupPartProvider final : public GroupViewProvider {
   explicit GroupPartProvider(const GroupViewProvider& files) : files_(files) {}
 
   std::vector<ViewName> Names(const GroupInput&) const override { return {}; }
-  std::optional<ViewName> Find(const GroupInput& group, std::string_view name) const override;
-  model::Result<ViewNode> Make(const GroupInput& group, std::string_view name) const override;
+  std::optional<Resolution> Resolve(const GroupInput& group,
+                                    std::string_view name) const override;
 
  private:
   const GroupViewProvider& files_;

@@ -53,7 +53,7 @@ class GribTest(harness.SourceTestCase):
             np.testing.assert_array_equal(np.load(os.path.join(group, "step", "data.npy")), [0, 6, 12])
             self.assertEqual(np.load(os.path.join(group, "valid_time", "data.npy")).shape, (3,))
             with netCDF4.Dataset(os.path.join(group, "data.nc")) as file:
-                self.assertEqual(file["t"].dimensions, ("step", "latitude", "longitude"))
+                self.assertEqual(file["t"].dimensions, ("valid_time", "latitude", "longitude"))
 
     def test_bulletins_under_any_name_are_stores(self):
         self.put("bulletin.bin", b"\x01\r\r\n123 \r\r\nTTXX01 KWBC 010000\r\r\n", grib_messages.message(T))

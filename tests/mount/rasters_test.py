@@ -113,7 +113,7 @@ class RastersTest(harness.SourceTestCase):
                 axes = astropy.wcs.WCS(file[0].header).wcs
                 self.assertEqual(list(axes.crval), [10, 60, 0])
                 self.assertEqual(list(axes.cdelt), [0.25, -2, 6])
-                self.assertEqual(list(axes.ctype), ["lon", "lat", "time"])
+                self.assertEqual(list(axes.ctype), ["lon", "lat", "TIME"])
 
     def test_nibabel_reads_nifti(self):
         mounted = self.mount(self.source)
@@ -376,7 +376,7 @@ class ImagesTest(harness.SourceTestCase):
         self.assertIn(b"spacings: 0.65 0.65 2 nan\n", harness.read(folder, "data.nhdr"))
         header = harness.read(folder, "data.mhd")
         self.assertIn(b"NDims = 3\n", header)
-        self.assertIn(b"ElementSpacing = 0.65 0.65 2\nDimSize = 5 4 6\n", header)
+        self.assertIn(b"ElementSpacing = 0.65 0.65 2\nDistanceUnits = um\nDimSize = 5 4 6\n", header)
         image = nibabel.load(os.path.join(folder, "data.nii"))
         np.testing.assert_allclose(np.diag(image.affine), [0.65, 0.65, 2, 1], rtol=1e-6)
         self.assertEqual(image.header.get_xyzt_units()[0], "micron")

@@ -130,11 +130,11 @@ model::Result<void> CheckSuits(const ViewName& chosen, std::span<const ViewName>
 
 // The file of a part of `input`; `whole` is the one of all of it.
 template <typename Input>
-model::Result<ViewName> ChooseSlice(const ViewProvider<Input>& provider, const Input& input,
-                                    const ViewName& whole, const std::string& slice) {
+model::Result<Resolution> ChooseSlice(const ViewProvider<Input>& provider, const Input& input,
+                                      const ViewName& whole, const std::string& slice) {
   auto path = ViewPath::Parse(whole.name);
   if (path) path->slice = slice;
-  auto found = path ? provider.Find(input, path->Name()) : std::nullopt;
+  auto found = path ? provider.Resolve(input, path->Name()) : std::nullopt;
   if (!found) return model::Unsupported("no {} view of a slice", ShortName(whole.name));
   if (found->refusal) return model::BadInput("--slice: {}", found->refusal->message());
   return *std::move(found);
@@ -165,10 +165,12 @@ model::Result<void> CopyView(const ViewProvider<Input>& provider, const Input& i
                              const CatArguments& arguments, std::string_view what) {
   NDLFS_TRY(ViewName chosen, ChooseView(provider, input, arguments, what));
   NDLFS_RETURN_IF_ERROR(CheckSuits(chosen, provider.Names(input), arguments));
+  std::optional<Resolution> part;
   if (!arguments.slice.empty()) {
-    NDLFS_TRY(chosen, ChooseSlice(provider, input, chosen, arguments.slice));
+    NDLFS_TRY(part, ChooseSlice(provider, input, chosen, arguments.slice));
+    chosen = *part;
   }
-  NDLFS_TRY(ViewNode node, provider.Make(input, chosen.name));
+  NDLFS_TRY(ViewNode node, part ? part->make() : provider.Make(input, chosen.name));
   NDLFS_TRY(const ViewPtr view, ChooseFile(std::move(node), chosen.name, arguments));
   return Copy(*view);
 }

@@ -157,15 +157,15 @@ std::optional<model::Error> RefusalOf(const OpenedStore& store, std::string_view
   const auto node = store.hierarchy->Load(store.object);
   if (!node) return std::nullopt;
   cache::ChunkCache cache(kCacheSize);
-  std::optional<ViewName> found;
+  std::optional<Resolution> found;
   if ((*node)->is_group()) {
     const auto group = MakeGroupInput(store.hierarchy, store.object, cache);
-    if (group) found = GroupViews().Find(**group, name);
+    if (group) found = GroupViews().Resolve(**group, name);
   } else if ((*node)->source) {
     const auto reader = std::make_shared<const cache::ArrayReader>((*node)->source, cache);
     ArrayInput input = MakeArrayInput(*node, reader, {});
     input.group = MakeGroupAround(store.hierarchy, store.object, cache);
-    found = ArrayViews().Find(input, name);
+    found = ArrayViews().Resolve(input, name);
   }
   if (!found) return std::nullopt;
   if (found->refusal) return model::Error(*found->refusal).In(name);

@@ -208,31 +208,60 @@ std::string ArrayName(const MountedStore& store) {
   return std::string(StemOf(store.place()->name));
 }
 
-// `input` and `provider` are of the same kind. `to_find` is the same input, but what is read to
-// find the file is no part of it: coordinates that a name is looked up in.
-template <typename Input>
-Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input& to_find,
-                               const Input& input, const StorePtr& store,
-                               const EntityPtr& entity, std::string_view name,
-                               ObjectNotes& notes, const backends::AnswerAge& age) {
-  const auto file = provider.Find(to_find, name);
-  if (!file) return model::NotFound("{}", name);
-  EntityViewPtr kept = entity->views().Find(file->name);
-  if (kept) {
-    NDLFS_TRY(const bool unchanged, IsUnchanged(store, *kept));
-    if (!unchanged) kept = nullptr;
+bool IsThere(const std::optional<Resolution>& file) { return file && !file->refusal; }
+
+// A file, with the input that makes it.
+struct Resolved {
+  std::shared_ptr<const GroupInput> group;
+  std::shared_ptr<const ArrayInput> array;
+  std::optional<Resolution> file;
+};
+
+Resolved Resolve(const StorePtr& store, const EntityPtr& entity, std::string_view name,
+                 const std::shared_ptr<ObjectNotes>& notes) {
+  const StoreServices& services = store->services();
+  Resolved found;
+  if (entity->is_group()) {
+    found.group = std::make_shared<const StoreGroup>(store, entity, notes);
+    found.file = services.group_views->Resolve(*found.group, name);
+    return found;
   }
-  const auto refusal = kept ? kept->refusal() : file->refusal;
-  if (refusal) return Refuse(*store, *entity, *file, *refusal);
-  if (kept) {
-    store->Touch(entity);
-    return kept;
+  if (!entity->reader()) return found;
+  found.array = std::make_shared<const ArrayInput>(InputOf(store, *entity, notes));
+  found.file = services.array_views->Resolve(*found.array, name);
+  // What was read to find the file is no part of it: coordinates that a name is looked up in.
+  // The true name has indices, for which nothing is read.
+  if (IsThere(found.file) && found.file->name != name) {
+    const std::string true_name = found.file->name;
+    notes->Forget();
+    found.file = services.array_views->Resolve(*found.array, true_name);
   }
+  // A store that is one array has the files of a group as well. Brackets mean a slice to an
+  // array, and may be a constraint of DAP to a group.
+  if (entity->path() != "/" || IsThere(found.file)) return found;
+  found.group = MakeGroupOfArray(*found.array, ArrayName(*store));
+  auto of_group = services.group_views->Resolve(*found.group, name);
+  if (!found.file || IsThere(of_group)) found.file = std::move(of_group);
+  return found;
+}
+
+// A view that was made before, if it is still what would be made now.
+Result<EntityViewPtr> FindKept(const StorePtr& store, const EntityPtr& entity,
+                               std::string_view name) {
+  EntityViewPtr kept = entity->views().Find(name);
+  if (!kept) return kept;
+  NDLFS_TRY(const bool unchanged, IsUnchanged(store, *kept));
+  return unchanged ? kept : nullptr;
+}
+
+Result<EntityViewPtr> MakeResolved(const Resolution& file, const StorePtr& store,
+                                   const EntityPtr& entity, ObjectNotes& notes,
+                                   const backends::AnswerAge& age) {
   auto made = std::make_shared<EntityView>();
-  made->name = file->name;
-  auto view = provider.Make(input, file->name);
+  made->name = file.name;
+  auto view = file.make();
   if (!view && view.error().is_of_system()) {
-    return model::Propagate(std::move(view).error(), NameOf(*store, *entity, file->name));
+    return model::Propagate(std::move(view).error(), NameOf(*store, *entity, file.name));
   }
   if (view) {
     made->node = *std::move(view);
@@ -242,17 +271,17 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   notes.MoveTo(made->objects, entity.get(), age.since(), entity->facts().opening);
   made->generation = made->objects.Hash(entity->generation());
   if (made->objects.size() >= kManyViewParts) backends::GiveBackFreeMemory();
-  kept = entity->views().Keep(std::move(made));
+  EntityViewPtr kept = entity->views().Keep(std::move(made));
   // Last, so that it is not dropped for its own parts.
   store->Touch(entity);
   if (view) return kept;
   // Whoever has made up the part of a view that a name with brackets means.
-  const bool is_of_caller = file->name.find('[') != std::string::npos;
+  const bool is_of_caller = file.name.find('[') != std::string::npos;
   if (is_of_caller && view.error().code() == model::ErrorCode::kNotFound) {
-    return Refuse(*store, *entity, *file, view.error());
+    return Refuse(*store, *entity, file, view.error());
   }
-  entity->NoteFailure(NameOf(*store, *entity, file->name), view.error());
-  return model::NotFound("{}: {}", file->name, view.error().message());
+  entity->NoteFailure(NameOf(*store, *entity, file.name), view.error());
+  return model::NotFound("{}: {}", file.name, view.error().message());
 }
 
 // Adds `others`, the files of a group that a single array has, too. No listing shows them
@@ -292,8 +321,6 @@ std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const Entit
   return names;
 }
 
-bool IsThere(const std::optional<ViewName>& file) { return file && !file->refusal; }
-
 }  // namespace
 
 std::vector<ViewName> ListViews(const StorePtr& store, const EntityPtr& entity) {
@@ -316,28 +343,21 @@ std::vector<ViewName> ListShownViews(const StorePtr& store, const EntityPtr& ent
 
 Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
                                std::string_view name) {
-  const StoreServices& services = store->services();
-  const backends::AnswerAge age(services.freshness.Now());
-  const auto notes = std::make_shared<ObjectNotes>();
-  if (entity->is_group()) {
-    const auto group = std::make_shared<const StoreGroup>(store, entity, notes);
-    return FindWith<GroupInput>(*services.group_views, *group, *group, store, entity, name,
-                                *notes, age);
+  const backends::AnswerAge age(store->services().freshness.Now());
+  // A true name means what it has meant.
+  NDLFS_TRY(EntityViewPtr kept, FindKept(store, entity, name));
+  if (!kept || kept->refusal()) {
+    const auto notes = std::make_shared<ObjectNotes>();
+    const Resolved resolved = Resolve(store, entity, name, notes);
+    if (!resolved.file) return model::NotFound("{}", name);
+    const Resolution& file = *resolved.file;
+    NDLFS_TRY(kept, FindKept(store, entity, file.name));
+    const auto refusal = kept ? kept->refusal() : file.refusal;
+    if (refusal) return Refuse(*store, *entity, file, *refusal);
+    if (!kept) return MakeResolved(file, store, entity, *notes, age);
   }
-  if (!entity->reader()) return model::NotFound("{}", name);
-  const ArrayInput to_find = InputOf(store, *entity, std::make_shared<ObjectNotes>());
-  // A store that is one array has the files of a group as well. Brackets mean a slice to an
-  // array, and may be a constraint of DAP to a group.
-  const auto of_array = services.array_views->Find(to_find, name);
-  if (entity->path() == "/" && !IsThere(of_array)) {
-    const auto group = MakeGroupOfArray(InputOf(store, *entity, notes), ArrayName(*store));
-    if (!of_array || IsThere(services.group_views->Find(*group, name))) {
-      return FindWith<GroupInput>(*services.group_views, *group, *group, store, entity, name,
-                                  *notes, age);
-    }
-  }
-  return FindWith(*services.array_views, to_find, InputOf(store, *entity, notes), store, entity,
-                  name, *notes, age);
+  store->Touch(entity);
+  return kept;
 }
 
 Result<FoundView> FindViewAgain(const StorePtr& store, const std::string& path,
@@ -356,19 +376,8 @@ Result<FoundView> FindViewAgain(const StorePtr& store, const std::string& path,
 }
 
 bool MayHaveView(const StorePtr& store, const EntityPtr& entity, std::string_view name) {
-  const StoreServices& services = store->services();
-  const auto notes = std::make_shared<ObjectNotes>();
   if (entity->node() == nullptr) return false;
-  if (entity->is_group()) {
-    const auto group = std::make_shared<const StoreGroup>(store, entity, notes);
-    return IsThere(services.group_views->Find(*group, name));
-  }
-  if (!entity->reader()) return false;
-  const ArrayInput input = InputOf(store, *entity, notes);
-  if (IsThere(services.array_views->Find(input, name))) return true;
-  if (entity->path() != "/") return false;
-  const auto group = MakeGroupOfArray(input, ArrayName(*store));
-  return IsThere(services.group_views->Find(*group, name));
+  return IsThere(Resolve(store, entity, name, std::make_shared<ObjectNotes>()).file);
 }
 
 std::optional<uint64_t> FindViewSize(const MountedStore& store, const EntityPtr& entity,
@@ -376,7 +385,8 @@ std::optional<uint64_t> FindViewSize(const MountedStore& store, const EntityPtr&
   if (!entity->is_array() || !entity->reader()) return std::nullopt;
   const ArrayInput input =
       MakeArrayInput(entity->node(), entity->reader(), store.services().scan);
-  return store.services().array_views->SizeOf(input, name);
+  const auto file = store.services().array_views->Resolve(input, name);
+  return file ? file->size : std::nullopt;
 }
 
 }  // namespace ndlfs::fs

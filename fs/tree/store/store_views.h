@@ -30,9 +30,9 @@ std::vector<ViewName> ListShownViews(const std::shared_ptr<MountedStore>& store,
                                      const EntityPtr& entity,
                                      const std::vector<std::string>& children);
 
-// The view that a program calls `name`. kNotFound if there is none, or if it is
-// refused; the entity then has the reason. Reads nothing for a view of an
-// array. For a view of a group, may read the metadata of objects below it.
+// The view that a program calls `name`, which is parsed once. kNotFound if there is none, or if
+// it is refused; the entity then has the reason. Reads nothing for a view of an array. For a
+// view of a group, may read the metadata of objects below it.
 model::Result<EntityViewPtr> FindView(const std::shared_ptr<MountedStore>& store,
                                       const EntityPtr& entity, std::string_view name);
 

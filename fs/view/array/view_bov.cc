@@ -20,24 +20,6 @@ using model::Result;
 
 constexpr size_t kMostBovAxes = 3;
 
-// Empty where BOV has no such numbers. Its bytes have no sign, and the others do.
-std::string_view BovTypeOf(Number number) {
-  switch (number) {
-    case Number::kUInt8:
-      return "BYTE";
-    case Number::kInt16:
-      return "SHORT";
-    case Number::kInt32:
-      return "INT";
-    case Number::kFloat32:
-      return "FLOAT";
-    case Number::kFloat64:
-      return "DOUBLE";
-    default:
-      return {};
-  }
-}
-
 struct Bov {
   NumberArray numbers;
   Geometry geometry;
@@ -47,7 +29,7 @@ struct Bov {
 
 std::optional<Bov> FittingBov(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
-  if (!numbers || BovTypeOf(numbers->number).empty()) return std::nullopt;
+  if (!numbers || WordsFor(numbers->number).bov.empty()) return std::nullopt;
   if (numbers->rank() == 0 || numbers->rank() > kMostBovAxes) return std::nullopt;
   for (const uint64_t length : numbers->shape) {
     if (length > std::numeric_limits<int32_t>::max()) return std::nullopt;
@@ -78,7 +60,7 @@ std::string Render(const Bov& bov, const AllSteps& steps, const NumberText& text
     size += ' ' + text(step * count);
   }
   std::string out = fmt::format("TIME: 0\nDATA_FILE: {}\nDATA_SIZE:{}\nDATA_FORMAT: {}\n",
-                                bov.raw_name, lengths, BovTypeOf(bov.numbers.number));
+                                bov.raw_name, lengths, WordsFor(bov.numbers.number).bov);
   out += fmt::format("VARIABLE: {}\nDATA_ENDIAN: LITTLE\nCENTERING: zonal\n", bov.name);
   return out + fmt::format("BRICK_ORIGIN:{}\nBRICK_SIZE:{}\n", origin, size);
 }

@@ -17,6 +17,7 @@
 #include "fs/view/base/raw_header.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/place/geometry.h"
+#include "fs/view/place/page_names.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -24,38 +25,8 @@ namespace {
 using model::Result;
 using Transform = std::optional<GeoTransform>;
 
-// More bands have no line of factors, with one for each of them.
+// More bands have no line of factors or names, with one for each of them.
 constexpr uint64_t kMostFactors = 4096;
-
-// 0 where ENVI has no such numbers.
-int EnviTypeOf(Number number) {
-  switch (number) {
-    case Number::kUInt8:
-      return 1;
-    case Number::kInt16:
-      return 2;
-    case Number::kInt32:
-      return 3;
-    case Number::kFloat32:
-      return 4;
-    case Number::kFloat64:
-      return 5;
-    case Number::kComplex64:
-      return 6;
-    case Number::kComplex128:
-      return 9;
-    case Number::kUInt16:
-      return 12;
-    case Number::kUInt32:
-      return 13;
-    case Number::kInt64:
-      return 14;
-    case Number::kUInt64:
-      return 15;
-    default:
-      return 0;
-  }
-}
 
 struct Envi {
   Raster raster;
@@ -63,19 +34,31 @@ struct Envi {
   std::string name;
   std::string missing;
   backends::Packing packing;
+  std::vector<std::string> classes;
+  bool has_names = false;  // of bands
+};
+
+// What coordinates tell.
+struct EnviPlace {
+  Transform transform;
+  PageNames names;
 };
 
 std::optional<Envi> FittingEnvi(const ArrayInput& input) {
   constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
   const auto numbers = AsNumbers(input);
   const auto raster = numbers ? AsRaster(input, *numbers) : std::nullopt;
-  if (!raster || EnviTypeOf(raster->number) == 0) return std::nullopt;
+  if (!raster || WordsFor(raster->number).envi == 0) return std::nullopt;
   if (raster->width > kMost || raster->height > kMost || raster->pages > kMost)
     return std::nullopt;
   // Pixels of several numbers are one picture, or there is no word for their order.
   if (raster->samples > 1 && raster->pages > 1) return std::nullopt;
-  return Envi{*raster, EnviTypeOf(raster->number), NameInHeader(input), MissingText(input),
-              backends::ReadPacking(*input.node).value_or(backends::Packing())};
+  return Envi{*raster,
+              WordsFor(raster->number).envi,
+              NameInHeader(input),
+              MissingText(input),
+              backends::ReadPacking(*input.node).value_or(backends::Packing()),
+              ClassNames(input)};
 }
 
 // A system in the words of ENVI: a projection, and what follows the size of pixels.
@@ -132,15 +115,31 @@ std::string MapInfo(const EnviSystem& system, const MapPlace& place, const GeoTr
 }
 
 std::string Render(const Envi& envi, const std::optional<MapPlace>& place,
-                   const Transform& transform, const NumberText& text) {
+                   const EnviPlace& known, const NumberText& text) {
   const Raster& raster = envi.raster;
+  const Transform& transform = known.transform;
   const bool is_interleaved = raster.samples > 1;
   const uint64_t bands = is_interleaved ? raster.samples : raster.pages;
   std::string out = "ENVI\n";
   out += fmt::format("description = {{{}}}\n", envi.name);
   out +=
       fmt::format("samples = {}\nlines = {}\nbands = {}\n", raster.width, raster.height, bands);
-  out += "header offset = 0\nfile type = ENVI Standard\n";
+  out += fmt::format("header offset = 0\nfile type = ENVI {}\n",
+                     envi.classes.empty() ? "Standard" : "Classification");
+  if (!envi.classes.empty()) {
+    out += fmt::format("classes = {}\nclass names = {{{}}}\n", envi.classes.size(),
+                       fmt::join(envi.classes, ", "));
+  }
+  if (envi.has_names) {
+    out += "band names = {";
+    for (uint64_t band = 0; band < bands; ++band) {
+      std::string name = known.names.Of(band);
+      std::ranges::replace(name, ',', ';');
+      std::ranges::replace(name, '}', ')');
+      out += fmt::format("{}\n {:<{}}", band == 0 ? "" : ",", name, PageNames::kMostBytes);
+    }
+    out += "}\n";
+  }
   out += fmt::format("data type = {}\ninterleave = {}\nbyte order = 0\n", envi.type,
                      is_interleaved ? "bip" : "bsq");
   if (envi.packing.is_scaled() && bands <= kMostFactors) {
@@ -158,19 +157,26 @@ std::string Render(const Envi& envi, const std::optional<MapPlace>& place,
 }
 
 Result<ViewNode> MakeEnvi(const ArrayInput& input) {
-  const auto envi = FittingEnvi(input);
+  auto envi = FittingEnvi(input);
   if (!envi) return model::Unsupported("no ENVI header for {}", input.dtype.keyword());
   NDLFS_TRY(const Geometry geometry, DescribeGeometry(input, *AsNumbers(input)));
   const auto place = FindMapPlace(geometry, envi->raster);
-  const auto read = [place]() -> Result<Transform> {
-    if (!place) return std::nullopt;
-    return ReadGeoTransform(*place);
+  const Raster& raster = envi->raster;
+  envi->has_names = std::max(raster.samples, raster.pages) <= kMostFactors &&
+                    PageNames::MayHave(geometry, raster);
+  const auto read = [place, geometry, raster]() -> Result<EnviPlace> {
+    EnviPlace known;
+    if (place) {
+      NDLFS_TRY(known.transform, ReadGeoTransform(*place));
+    }
+    NDLFS_TRY(known.names, PageNames::Read(geometry, raster));
+    return known;
   };
-  const auto render = [envi = *envi, place](const Transform& t, const NumberText& text) {
-    return Render(envi, place, t, text);
+  const auto render = [envi = *envi, place](const EnviPlace& known, const NumberText& text) {
+    return Render(envi, place, known, text);
   };
-  const Transform longest = place ? Transform({0, 1, 0, -1, 0, 0}) : std::nullopt;
-  return MakeSegmentedView({MakeTextHeader<Transform>(longest, read, render)});
+  const EnviPlace longest = {place ? Transform({0, 1, 0, -1, 0, 0}) : std::nullopt, {}};
+  return MakeSegmentedView({MakeTextHeader<EnviPlace>(longest, read, render)});
 }
 
 }  // namespace

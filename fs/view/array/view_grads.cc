@@ -14,6 +14,8 @@
 
 #include "fs/view/array/grads_time.h"
 #include "fs/view/array/views.h"
+#include "fs/view/base/array_part.h"
+#include "fs/view/base/attributes.h"
 #include "fs/view/base/raw_header.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/place/geometry.h"
@@ -30,24 +32,6 @@ constexpr size_t kMostGradsAxes = 4;
 // GradsCoordinates of an axis that is not regular are listed, up to so many.
 constexpr size_t kMostListedLevels = 4096;
 
-// The `units` of a variable: how its numbers are stored. Empty where GrADS cannot read them.
-std::string_view GradsTypeOf(Number number) {
-  switch (number) {
-    case Number::kFloat32:
-      return "99";
-    case Number::kUInt8:
-      return "-1,40,1";
-    case Number::kUInt16:
-      return "-1,40,2";
-    case Number::kInt16:
-      return "-1,40,2,-1";
-    case Number::kInt32:
-      return "-1,40,4";
-    default:
-      return {};
-  }
-}
-
 bool IsNameOfTime(std::string_view name) {
   return name == "time" || name == "Time" || name == "t" || name == "valid_time";
 }
@@ -58,13 +42,8 @@ struct Grads {
   std::string raw_name;
   std::string name;
   std::string missing;
+  std::vector<model::Attribute> attributes;
 };
-
-std::string_view NameOfDimension(const ArrayInput& input, size_t d) {
-  const model::Ndarray& array = input.node->array();
-  return d < array.dimension_names.size() ? std::string_view(array.dimension_names[d])
-                                          : std::string_view();
-}
 
 // Fifteen letters and digits, the first a letter.
 std::string NameOfVariable(const ArrayInput& input) {
@@ -80,7 +59,7 @@ std::string NameOfVariable(const ArrayInput& input) {
 
 std::optional<Grads> FittingGrads(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
-  if (!numbers || GradsTypeOf(numbers->number).empty()) return std::nullopt;
+  if (!numbers || WordsFor(numbers->number).grads.empty()) return std::nullopt;
   if (numbers->rank() == 0 || numbers->rank() > kMostGradsAxes) return std::nullopt;
   for (const uint64_t length : numbers->shape) {
     if (length > std::numeric_limits<int32_t>::max()) return std::nullopt;
@@ -90,11 +69,13 @@ std::optional<Grads> FittingGrads(const ArrayInput& input) {
   // The order of its dimensions is fixed: time, level, latitude, longitude.
   for (size_t d = 0; d < numbers->rank(); ++d) {
     const bool may_be_time = d == 0 && numbers->rank() > 2;
-    if (!may_be_time && numbers->rank() > 1 && IsNameOfTime(NameOfDimension(input, d))) {
+    if (!may_be_time && numbers->rank() > 1 && IsNameOfTime(DimensionName(input, d))) {
       return std::nullopt;
     }
   }
-  return Grads{*numbers, {}, RawFileName(input), NameOfVariable(input), MissingText(input)};
+  return Grads{*numbers,           {},
+               RawFileName(input), NameOfVariable(input),
+               MissingText(input), input.node->attributes()};
 }
 
 // Which dimensions these are.
@@ -190,8 +171,15 @@ std::string Render(const Grads& grads, const GradsCoordinates& coordinates,
   out +=
       roles.t ? DefineTime(axes[*roles.t], coordinates[*roles.t]) : DefineTime(OneStep(), {});
   const uint64_t levels = roles.z ? axes[*roles.z].count : 0;
+  for (const model::Attribute& attribute : grads.attributes) {
+    const std::string* value = attribute.value.text();
+    constexpr size_t kMostValue = 150;
+    if (value == nullptr || value->empty() || value->size() > kMostValue) continue;
+    out += fmt::format("@ {} String {} {}\n", grads.name,
+                       PlainName(attribute.name).substr(0, 60), PrintableAscii(*value));
+  }
   return out + fmt::format("VARS 1\n{} {} {} {}\nENDVARS\n", grads.name, levels,
-                           GradsTypeOf(grads.numbers.number), grads.name);
+                           WordsFor(grads.numbers.number).grads, grads.name);
 }
 
 // GradsCoordinates whose text is the longest: not regular, so that they are listed.
@@ -220,6 +208,11 @@ Result<GradsCoordinates> ReadAll(const Geometry& geometry) {
 // GrADS has no word for times that are not equally far from each other.
 Result<void> CheckTimes(const Grads& grads) {
   const Roles roles = RolesOf(grads);
+  for (const auto& d : {roles.x, roles.y, roles.z}) {
+    if (d && grads.geometry.axes[*d].role == AxisRole::kTime) {
+      return model::NotFound("no GrADS descriptor: time is before levels and rows there");
+    }
+  }
   const Axis axis = roles.t ? grads.geometry.axes[*roles.t] : OneStep();
   if (axis.role != AxisRole::kTime) return {};
   NDLFS_TRY(const std::vector<double> times, ReadCoordinates(axis));

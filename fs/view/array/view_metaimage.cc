@@ -15,9 +15,11 @@
 
 #include "backends/format/packing.h"
 #include "fs/view/array/views.h"
+#include "fs/view/base/attributes.h"
 #include "fs/view/base/raw_header.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/place/geometry.h"
+#include "fs/view/place/physical_unit.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -25,34 +27,6 @@ namespace {
 using model::Result;
 
 constexpr size_t kMostMetaImageAxes = 10;
-
-// Empty where MetaImage has no such numbers. MET_LONG has 4 bytes.
-std::string_view MetaTypeOf(Number number) {
-  switch (number) {
-    case Number::kInt8:
-      return "MET_CHAR";
-    case Number::kUInt8:
-      return "MET_UCHAR";
-    case Number::kInt16:
-      return "MET_SHORT";
-    case Number::kUInt16:
-      return "MET_USHORT";
-    case Number::kInt32:
-      return "MET_INT";
-    case Number::kUInt32:
-      return "MET_UINT";
-    case Number::kInt64:
-      return "MET_LONG_LONG";
-    case Number::kUInt64:
-      return "MET_ULONG_LONG";
-    case Number::kFloat32:
-      return "MET_FLOAT";
-    case Number::kFloat64:
-      return "MET_DOUBLE";
-    default:
-      return {};
-  }
-}
 
 struct MetaImage {
   NumberArray numbers;
@@ -70,7 +44,7 @@ struct MetaImage {
 
 std::optional<MetaImage> FittingMetaImage(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
-  if (!numbers || numbers->rank() == 0 || MetaTypeOf(numbers->number).empty())
+  if (!numbers || numbers->rank() == 0 || WordsFor(numbers->number).metaimage.empty())
     return std::nullopt;
   const auto raster = AsRaster(input, *numbers);
   MetaImage image;
@@ -100,6 +74,18 @@ std::string Line(const MetaImage& image, std::string_view field, const WordOf& w
   std::string line = fmt::format("{} =", field);
   for (size_t n = 0; n < image.lengths.size(); ++n) line += fmt::format(" {}", word_of(n));
   return line + '\n';
+}
+
+// The unit of all axes; empty if they have several, or one that MetaIO has no word for.
+std::string DistanceUnitOf(const MetaImage& image) {
+  std::string found;
+  for (size_t n = 0; n < image.lengths.size(); ++n) {
+    const auto unit = LengthUnitOf(image.geometry.axes[image.DimensionOf(n)].units);
+    if (!unit || (n > 0 && unit->symbol != found)) return {};
+    found = unit->symbol;
+  }
+  if (found == "\u00b5m") return "um";
+  return found == "mm" || found == "cm" ? found : "";
 }
 
 // Where the first element is, how far elements are from each other, and unit vectors along the
@@ -171,6 +157,9 @@ std::string Render(const MetaImage& image, const MetaPlace& place) {
     out += fmt::format("Comment = {} dimensions, those before the last three along one axis\n",
                        image.rank);
   }
+  if (!image.geometry.title.empty()) {
+    out += fmt::format("Name = {}\n", PrintableAscii(image.geometry.title));
+  }
   out += "BinaryData = True\nBinaryDataByteOrderMSB = False\nCompressedData = False\n";
   out += "TransformMatrix =";
   for (const auto& direction : place.directions) {
@@ -187,6 +176,9 @@ std::string Render(const MetaImage& image, const MetaPlace& place) {
     out += fmt::format("AnatomicalOrientation = {}\n", place.is_oriented ? "RAI" : "???");
   }
   out += Line(image, "ElementSpacing", [&](size_t n) { return number(n, place.spacing[n]); });
+  if (const std::string unit = DistanceUnitOf(image); !unit.empty()) {
+    out += fmt::format("DistanceUnits = {}\n", unit);
+  }
   out += Line(image, "DimSize", [&](size_t n) { return image.lengths[n]; });
   if (image.channels > 1) {
     out += fmt::format("ElementNumberOfChannels = {}\n", image.channels);
@@ -196,7 +188,7 @@ std::string Render(const MetaImage& image, const MetaPlace& place) {
     out += fmt::format("ElementToIntensityFunctionOffset = {}\n", image.packing.shift());
   }
   return out + fmt::format("ElementType = {}\nElementDataFile = {}\n",
-                           MetaTypeOf(image.numbers.number), image.raw_name);
+                           WordsFor(image.numbers.number).metaimage, image.raw_name);
 }
 
 Result<ViewNode> MakeMetaImage(const ArrayInput& input) {

@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "backends/format/packing.h"
 #include "fs/view/array/views.h"
 #include "fs/view/base/array_part.h"
+#include "fs/view/base/attributes.h"
 #include "fs/view/base/raw_header.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/place/geometry.h"
@@ -25,20 +27,6 @@ using model::Result;
 
 constexpr size_t kMostNrrdAxes = 16;  // NRRD_DIM_MAX
 
-// The type of the parts of a complex number; empty where NRRD has no such numbers.
-std::string_view NrrdTypeOf(Number number) {
-  switch (number) {
-    case Number::kFloat32:
-    case Number::kComplex64:
-      return "float";
-    case Number::kFloat64:
-    case Number::kComplex128:
-      return "double";
-    default:
-      return NameOfInteger(number);
-  }
-}
-
 struct Nrrd {
   NumberArray numbers;
   Geometry geometry;
@@ -48,6 +36,8 @@ struct Nrrd {
   std::string first_label;
   std::string raw_name;
   std::string name;
+  std::string unit;
+  backends::Packing packing;
 };
 
 // Programs take a vector for one pixel, whatever its length is.
@@ -59,13 +49,15 @@ std::string KindOfSamples(const Raster& raster) {
 
 std::optional<Nrrd> FittingNrrd(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
-  if (!numbers || numbers->rank() == 0 || NrrdTypeOf(numbers->number).empty())
+  if (!numbers || numbers->rank() == 0 || WordsFor(numbers->number).nrrd.empty())
     return std::nullopt;
   Nrrd nrrd;
   nrrd.numbers = *numbers;
   nrrd.rank = numbers->rank();
   nrrd.raw_name = RawFileName(input);
   nrrd.name = NameInHeader(input);
+  nrrd.unit = PrintableAscii(TextOf(input.node->attributes(), "units"));
+  nrrd.packing = backends::ReadPacking(*input.node).value_or(backends::Packing());
   const auto raster = AsRaster(input, *numbers);
   if (IsComplex(numbers->number)) {
     nrrd.first_size = "2";
@@ -203,9 +195,20 @@ std::string Render(const Nrrd& nrrd, const NrrdPlace& place, const NumberText& t
     return is_known(d) ? text(SpacingOf(axis(d), steps[d])) : "nan";
   };
   const auto origin = [&](size_t d) { return is_known(d) ? text(OriginOf(steps[d])) : "nan"; };
-  std::string out = fmt::format("NRRD0004\ncontent: {}\ntype: {}\ndimension: {}\n", nrrd.name,
-                                NrrdTypeOf(nrrd.numbers.number),
-                                nrrd.rank + (nrrd.first_size.empty() ? 0 : 1));
+  std::string out = fmt::format(
+      "NRRD0004\ncontent: {}\ntype: {}\ndimension: {}\n",
+      nrrd.geometry.title.empty() ? nrrd.name : PrintableAscii(nrrd.geometry.title),
+      WordsFor(nrrd.numbers.number).nrrd, nrrd.rank + (nrrd.first_size.empty() ? 0 : 1));
+  if (nrrd.unit.find_first_not_of(' ') != nrrd.unit.npos)
+    out += fmt::format("sample units: {}\n", nrrd.unit);
+  // Numbers without a sign count the equal parts of a range.
+  const Number number = nrrd.numbers.number;
+  if (nrrd.packing.is_scaled() && IsUnsigned(number) && number != Number::kUInt64) {
+    const double factor = nrrd.packing.factor();
+    const double low = nrrd.packing.shift() - factor / 2;
+    out += fmt::format("old min: {}\nold max: {}\n", low,
+                       low + factor * std::exp2(8 * SizeOf(number)));
+  }
   if (place.space) out += RenderSpace(nrrd, *place.space, text);
   out += Line(nrrd, "sizes", nrrd.first_size, [&](size_t d) { return nrrd.numbers.shape[d]; });
   out += Line(nrrd, "spacings", "nan", spacing);
@@ -217,7 +220,10 @@ std::string Render(const Nrrd& nrrd, const NrrdPlace& place, const NumberText& t
   out += Line(nrrd, "labels", fmt::format("\"{}\"", nrrd.first_label),
               [&](size_t d) { return fmt::format("\"{}\"", PlainName(axis(d).name)); });
   out += Line(nrrd, "units", "\"\"", [&](size_t d) {
-    return is_in_space(d) ? "\"\"" : fmt::format("\"{}\"", PlainName(axis(d).units));
+    std::string unit = is_in_space(d) ? std::string() : PrintableAscii(axis(d).units);
+    std::ranges::replace_if(
+        unit, [](char c) { return c == '"' || c == '\\'; }, '_');
+    return fmt::format("\"{}\"", unit);
   });
   out += "endian: little\nencoding: raw\n";
   // An empty line ends the header: what fills up the file is behind it.

@@ -2,6 +2,7 @@
 //
 // GDAL's virtual format with raw bands, for data.raw.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +17,7 @@
 #include "backends/format/packing.h"
 #include "fs/view/array/views.h"
 #include "fs/view/base/attributes.h"
+#include "fs/view/base/html_text.h"
 #include "fs/view/base/raw_header.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/place/geometry.h"
@@ -32,73 +34,17 @@ constexpr uint64_t kMostRowPixels = std::numeric_limits<int32_t>::max();
 // GDAL_MAX_BAND_COUNT
 constexpr uint64_t kMostBands = 65'536;
 
-// Empty where GDAL has no such numbers. It has Int64 since 3.5, Int8 since 3.7, and Float16
-// since 3.11.
-std::string_view VrtTypeOf(Number number) {
-  switch (number) {
-    case Number::kInt8:
-      return "Int8";
-    case Number::kUInt8:
-      return "Byte";
-    case Number::kInt16:
-      return "Int16";
-    case Number::kUInt16:
-      return "UInt16";
-    case Number::kInt32:
-      return "Int32";
-    case Number::kUInt32:
-      return "UInt32";
-    case Number::kInt64:
-      return "Int64";
-    case Number::kUInt64:
-      return "UInt64";
-    case Number::kFloat16:
-      return "Float16";
-    case Number::kFloat32:
-      return "Float32";
-    case Number::kFloat64:
-      return "Float64";
-    case Number::kComplex64:
-      return "CFloat32";
-    case Number::kComplex128:
-      return "CFloat64";
-  }
-  return {};
-}
-
 struct Vrt {
   Raster raster;
   std::string raw_name;
   std::string missing;
   std::string unit;
   backends::Packing packing;
+  std::vector<std::string> classes;
   bool has_names = false;
 
   uint64_t bands() const { return raster.pages * raster.samples; }
 };
-
-std::string EscapeXml(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 std::optional<Vrt> FittingVrt(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
@@ -113,8 +59,9 @@ std::optional<Vrt> FittingVrt(const ArrayInput& input) {
   }
   vrt.raw_name = RawFileName(input);
   vrt.missing = MissingText(input);
-  vrt.unit = EscapeXml(PrintableAscii(TextOf(input.node->attributes(), "units")));
+  vrt.unit = HtmlText(PrintableAscii(TextOf(input.node->attributes(), "units")));
   vrt.packing = backends::ReadPacking(*input.node).value_or(backends::Packing());
+  vrt.classes = ClassNames(input);
   return vrt;
 }
 
@@ -126,7 +73,7 @@ std::string RenderPlace(const MapPlace& place, const Transform& transform,
   if (place.system.epsg) {
     out += fmt::format("  <SRS>EPSG:{}</SRS>\n", *place.system.epsg);
   } else if (!place.system.text.empty()) {
-    out += fmt::format("  <SRS>{}</SRS>\n", EscapeXml(place.system.text));
+    out += fmt::format("  <SRS>{}</SRS>\n", HtmlText(place.system.text));
   }
   return out + fmt::format("  <GeoTransform>{}, {}, {}, {}, {}, {}</GeoTransform>\n",
                            text(transform->x0), text(transform->dx),
@@ -153,7 +100,7 @@ std::string RenderBand(const Vrt& vrt, uint64_t band, const std::string& name) {
       page * raster.page_bytes() + band % raster.samples * SizeOf(raster.number);
   std::string out = fmt::format(
       "  <VRTRasterBand dataType=\"{}\" band=\"{}\" subClass=\"VRTRawRasterBand\"{}>\n",
-      VrtTypeOf(raster.number), band + 1,
+      WordsFor(raster.number).vrt, band + 1,
       std::string(5 - fmt::formatted_size("{}", band + 1), ' '));
   if (vrt.has_names) {
     const std::string element =
@@ -170,8 +117,12 @@ std::string RenderBand(const Vrt& vrt, uint64_t band, const std::string& name) {
     out += fmt::format("    <Offset>{}</Offset>\n    <Scale>{}</Scale>\n", vrt.packing.shift(),
                        vrt.packing.factor());
   }
+  if (!vrt.classes.empty()) {
+    out += fmt::format("    <CategoryNames><Category>{}</Category></CategoryNames>\n",
+                       fmt::join(vrt.classes, "</Category><Category>"));
+  }
   out += fmt::format("    <SourceFilename relativeToVRT=\"1\">{}</SourceFilename>\n",
-                     EscapeXml(vrt.raw_name));
+                     HtmlText(vrt.raw_name));
   out += fmt::format("    <ImageOffset>{:>19}</ImageOffset>\n", offset);
   out += fmt::format("    <PixelOffset>{}</PixelOffset>\n    <LineOffset>{}</LineOffset>\n",
                      raster.pixel_bytes(), raster.row_bytes());

@@ -20,33 +20,6 @@ namespace {
 
 using model::Result;
 
-// NumberType and Precision, as ParaView reads them; empty where XDMF has no such numbers. Of
-// unsigned ones with 8 bytes it reads the first 4.
-std::string_view XdmfTypeOf(Number number) {
-  switch (number) {
-    case Number::kInt8:
-      return R"(NumberType="Char" Precision="1")";
-    case Number::kUInt8:
-      return R"(NumberType="UChar" Precision="1")";
-    case Number::kInt16:
-      return R"(NumberType="Short" Precision="2")";
-    case Number::kUInt16:
-      return R"(NumberType="UShort" Precision="2")";
-    case Number::kInt32:
-      return R"(NumberType="Int" Precision="4")";
-    case Number::kUInt32:
-      return R"(NumberType="UInt" Precision="4")";
-    case Number::kInt64:
-      return R"(NumberType="Int" Precision="8")";
-    case Number::kFloat32:
-      return R"(NumberType="Float" Precision="4")";
-    case Number::kFloat64:
-      return R"(NumberType="Float" Precision="8")";
-    default:
-      return {};
-  }
-}
-
 struct Xdmf {
   NumberArray numbers;
   Geometry geometry;
@@ -61,7 +34,7 @@ constexpr uint64_t kMostBytesOfSteps = std::numeric_limits<int32_t>::max();
 
 std::optional<Xdmf> FittingXdmf(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
-  if (!numbers || XdmfTypeOf(numbers->number).empty()) return std::nullopt;
+  if (!numbers || WordsFor(numbers->number).xdmf.empty()) return std::nullopt;
   // A mesh in two or three dimensions, or several of the latter.
   if (numbers->rank() < 2 || numbers->rank() > 4) return std::nullopt;
   const bool has_steps = numbers->rank() == 4;
@@ -105,7 +78,8 @@ std::string RenderElements(const Xdmf& xdmf, size_t first, uint64_t seek) {
       "   <Attribute Name=\"{}\" AttributeType=\"Scalar\" Center=\"Node\">\n"
       "    <DataItem Dimensions=\"{}\" {} Format=\"Binary\" Endian=\"Little\" "
       "Seek=\"{}\">{}</DataItem>\n   </Attribute>\n",
-      xdmf.name, fmt::join(lengths, " "), XdmfTypeOf(xdmf.numbers.number), seek, xdmf.raw_name);
+      xdmf.name, fmt::join(lengths, " "), WordsFor(xdmf.numbers.number).xdmf, seek,
+      xdmf.raw_name);
 }
 
 // Without regular times, steps are counted.

@@ -70,11 +70,20 @@ std::string PrintableAscii(std::string_view text) {
   return out;
 }
 
-bool IsDegreesEast(std::string_view units) {
-  constexpr std::array<std::string_view, 6> kWords = {
-      "degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"};
-  return std::ranges::find(kWords, units) != kWords.end();
+namespace {
+
+// "degrees_east", "degree_E", "degreesE" ...
+bool IsDegrees(std::string_view units, std::string_view side, std::string_view letter) {
+  if (!units.starts_with("degree")) return false;
+  units.remove_prefix(units.starts_with("degrees") ? 7 : 6);
+  if (units == letter) return true;
+  return units.starts_with('_') && (units.substr(1) == side || units.substr(1) == letter);
 }
+
+}  // namespace
+
+bool IsDegreesEast(std::string_view units) { return IsDegrees(units, "east", "E"); }
+bool IsDegreesNorth(std::string_view units) { return IsDegrees(units, "north", "N"); }
 
 std::vector<std::string> WordsOf(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";

@@ -37,8 +37,9 @@ std::string EncodingOfText(const model::Datatype& type);
 // `text` in printable ASCII on one line: other characters become '?'.
 std::string PrintableAscii(std::string_view text);
 
-// Whether `units` are one of CF's words for degrees of longitude: "degrees_east".
+// Whether `units` are one of CF's words for degrees of longitude: "degrees_east"; of latitude.
 bool IsDegreesEast(std::string_view units);
+bool IsDegreesNorth(std::string_view units);
 
 // The words of a list such as `coordinates` or `flag_meanings`.
 std::vector<std::string> WordsOf(std::string_view text);

@@ -840,7 +840,7 @@ std::shared_ptr<const backends::Node> BlockNode(const ArrayInput& input,
       DescribeNumbers(input, blocks_of, rule, array.attributes);
     }
     for (size_t d = 0; d < shape.size() && d < array.shape.size(); ++d) {
-      array.shape[d].size = shape[d];
+      if (array.shape[d].size) array.shape[d].size = shape[d];  // an unlimited one stays so
     }
     array.value.reset();
     array.storage.chunk.reset();
@@ -869,14 +869,21 @@ Result<ArrayInput> MakeNumbersOf(const ArrayInput& input, Blocks blocks, bool ar
   if (!bytes || *bytes > backends::kMaxViewSize) {
     return model::Limit("more than {} bytes of elements", backends::kMaxViewSize);
   }
+  const bool is_extreme =
+      blocks.statistic == Statistic::kMin || blocks.statistic == Statistic::kMax;
+  const ElementConversion narrower =
+      is_extreme ? FromFloat32(input.dtype) : ElementConversion();
+  Rule described = rule;
+  if (narrower.converter) described.type = input.dtype;
   ArrayInput made = input;
-  made.node = BlockNode(input, blocks, shape, rule, are_centres);
-  made.dtype = rule.type;
+  made.node = BlockNode(input, blocks, shape, described, are_centres);
+  made.dtype = described.type;
   made.shape = shape;
   made.reader = nullptr;
   ArrayPart part = PartOf(input);
   made.elements = std::make_shared<const BlockElements>(numbers, blocks.extents,
                                                         std::move(shape), std::move(rule));
+  if (narrower.converter) made.elements = ConvertElements(made.elements, narrower);
   part.blocks = std::move(blocks);
   part.is_converted = true;
   made.part = std::make_shared<const ArrayPart>(std::move(part));

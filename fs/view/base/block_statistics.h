@@ -26,9 +26,9 @@ namespace ndlfs::fs {
 //   kFirst        as before                  the first element, as in every block
 //
 // Longitudes have their mean on the circle: 350 and 10 give 0. Floats that are smaller than
-// float32 become float32 first. kRoundedMean sums integers
-// exactly, and rounds to the nearest integer, halves to the even one. kFirst is for numbers
-// that have no mean: bool, enums, labels.
+// float32 become float32 first, and are as before with kMin and kMax. kRoundedMean sums
+// integers exactly, and rounds to the nearest integer, halves to the even one. kFirst is for
+// numbers that have no mean: bool, enums, labels.
 //
 // Attributes that hold no longer are removed, `cell_methods` says what was done, and
 // `_FillValue` is NaN where that stands for missing elements. scale_factor and add_offset stay

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -160,29 +159,25 @@ class Keys {
 
   // Finds out how they are ordered, and checks all of them if they are not too many.
   Result<void> Check() {
+    if (count() > kMostRead) window_.most = 1;
     NDLFS_TRY(const Key first, Look(0));
     NDLFS_TRY(const Key last, Look(count() - 1));
     is_descending_ = last < first;
     if (count() > kMostRead) return {};
-    constexpr uint64_t kBatch = 8192;
-    backends::Bytes bytes(std::min(kBatch, count()) * item_);
     Key before = first;
-    for (uint64_t begin = 0; begin < count(); begin += kBatch) {
-      const uint64_t batch = std::min(kBatch, count() - begin);
-      NDLFS_RETURN_IF_ERROR(
-          numbers_.elements->Read(begin * item_, bytes.span().first(batch * item_),
-                                  model::ByteOrder::kLittle, cache::ReadHint::kOnward));
-      for (uint64_t i = 0; i < batch; ++i) {
-        NDLFS_TRY(const Key key, ToKeyAt(bytes.data() + i * item_, begin + i));
-        if (!IsInOrder(before, key)) return OutOfOrder(begin + i);
-        before = key;
-      }
+    for (uint64_t i = 0; i < count(); ++i) {
+      NDLFS_TRY(const Key key, Look(i));
+      if (!IsInOrder(before, key)) return OutOfOrder(i);
+      before = key;
     }
     return {};
   }
 
   // An earlier search has called Check() for the same coordinates.
-  void SetOrder(bool is_descending) { is_descending_ = is_descending; }
+  void SetOrder(bool is_descending) {
+    is_descending_ = is_descending;
+    window_.most = 1;
+  }
 
   // A coordinate that decides what is found.
   Result<Key> At(uint64_t i) const {
@@ -213,14 +208,19 @@ class Keys {
 
  private:
   Result<Key> Look(uint64_t i) const {
-    std::array<std::byte, sizeof(uint64_t)> bytes{};
-    const backends::ByteSpan element = std::span(bytes).first(item_);
-    NDLFS_RETURN_IF_ERROR(numbers_.elements->Read(i * item_, element, model::ByteOrder::kLittle,
-                                                  cache::ReadHint::kOnward));
-    return ToKeyAt(bytes.data(), i);
-  }
-  Result<Key> ToKeyAt(const std::byte* at, uint64_t i) const {
-    if (auto key = to_key_(at)) return *std::move(key);
+    if (i < window_.begin || i >= window_.end) {
+      window_.begin = i / window_.most * window_.most;
+      window_.end = window_.begin;  // should the read fail
+      const uint64_t end = std::min(window_.begin + window_.most, count());
+      window_.bytes.resize((end - window_.begin) * item_);
+      NDLFS_RETURN_IF_ERROR(numbers_.elements->Read(
+          window_.begin * item_, std::as_writable_bytes(std::span(window_.bytes)),
+          model::ByteOrder::kLittle, cache::ReadHint::kOnward));
+      window_.end = end;
+    }
+    if (auto key = to_key_(window_.bytes.data() + (i - window_.begin) * item_)) {
+      return *std::move(key);
+    }
     return model::NotFound("coordinate {} is missing or not finite", i);
   }
   bool IsInOrder(const Key& a, const Key& b) const {
@@ -235,6 +235,13 @@ class Keys {
   const ToKey to_key_;
   std::vector<uint64_t>& deciding_;
   bool is_descending_ = false;
+  // What was read last. Where not all coordinates are checked, a look reads one alone.
+  struct Window {
+    uint64_t most = 8192;
+    uint64_t begin = 0, end = 0;
+    std::vector<std::byte> bytes = {};
+  };
+  mutable Window window_;
 };
 
 // The indices from `low` to `high`, both inclusive. Either may be absent: the other one is then

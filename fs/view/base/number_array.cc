@@ -2,6 +2,7 @@
 #include "fs/view/base/number_array.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -166,27 +167,8 @@ std::vector<double> Magnitudes(backends::ConstByteSpan bytes) {
 }  // namespace
 
 uint64_t SizeOf(Number number) {
-  switch (number) {
-    case Number::kInt8:
-    case Number::kUInt8:
-      return 1;
-    case Number::kInt16:
-    case Number::kUInt16:
-    case Number::kFloat16:
-      return 2;
-    case Number::kInt32:
-    case Number::kUInt32:
-    case Number::kFloat32:
-      return 4;
-    case Number::kInt64:
-    case Number::kUInt64:
-    case Number::kFloat64:
-    case Number::kComplex64:
-      return 8;
-    case Number::kComplex128:
-      return 16;
-  }
-  return 0;
+  static constexpr std::array<uint8_t, 13> kSizes = {1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 8, 16};
+  return kSizes[static_cast<size_t>(number)];
 }
 
 bool IsUnsigned(Number number) {
@@ -202,29 +184,6 @@ bool IsFloat(Number number) {
 }
 bool IsComplex(Number number) {
   return number == Number::kComplex64 || number == Number::kComplex128;
-}
-
-std::string_view NameOfInteger(Number number) {
-  switch (number) {
-    case Number::kInt8:
-      return "int8";
-    case Number::kUInt8:
-      return "uint8";
-    case Number::kInt16:
-      return "int16";
-    case Number::kUInt16:
-      return "uint16";
-    case Number::kInt32:
-      return "int32";
-    case Number::kUInt32:
-      return "uint32";
-    case Number::kInt64:
-      return "int64";
-    case Number::kUInt64:
-      return "uint64";
-    default:
-      return {};
-  }
 }
 
 std::optional<Number> NumberOfType(const model::Datatype& type) { return NumberOf(type); }

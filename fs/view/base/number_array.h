@@ -38,8 +38,6 @@ bool IsUnsigned(Number number);
 bool IsSigned(Number number);  // integers
 bool IsFloat(Number number);   // real ones
 bool IsComplex(Number number);
-// "int8", "uint64" ...; empty for other numbers.
-std::string_view NameOfInteger(Number number);
 
 // Calls `visit` with a number of the type in C++. Float16 and complex numbers have no type in
 // C++: then the result is T().

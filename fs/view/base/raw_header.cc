@@ -4,11 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "backends/format/packing.h"
 #include "fs/view/base/attributes.h"
+#include "fs/view/base/unpacked.h"
 
 namespace ndlfs::fs {
+
+const NumberWords& WordsFor(Number number) {
+  static constexpr std::array<NumberWords, 13> kWords = {{
+#include "fs/view/base/number_words.inc"
+  }};
+  return kWords[static_cast<size_t>(number)];
+}
 
 std::string RawFileName(const ArrayInput& input) { return input.stem + ".raw"; }
 
@@ -30,6 +39,17 @@ std::string PlainName(const std::string& name) {
 std::string NameInHeader(const ArrayInput& input) {
   const std::string name = PlainName(input.node->array().name);
   return name.empty() ? "data" : name;
+}
+
+std::vector<std::string> ClassNames(const ArrayInput& input) {
+  constexpr model::WideInt kMost = 256;
+  std::vector<std::string> classes;
+  for (const auto& [number, name] : FlagNames(input.node->attributes())) {
+    if (number < 0 || number >= kMost) return {};
+    classes.resize(static_cast<size_t>(number) + 1);
+    classes.back() = PlainName(name);
+  }
+  return classes;
 }
 
 std::string MissingText(const ArrayInput& input) {

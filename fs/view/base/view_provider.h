@@ -3,6 +3,7 @@
 // Which files and directories an array or a group has, by name.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,15 @@ struct ViewName {
   std::optional<model::Error> refusal = {};
   bool is_directory = false;
   std::string_view description = {};  // that of its ViewKind
+};
+
+// What a name means.
+struct Resolution : ViewName {
+  // The size of the file, if it is known without making it; see ViewKind::size.
+  std::optional<uint64_t> size = {};
+  // Makes the file or directory. The caller has checked whether it is refused. The input that
+  // was asked must still exist.
+  std::function<model::Result<ViewNode>()> make = {};
 };
 
 // Which files a listing shows.
@@ -66,16 +76,16 @@ class ViewProvider {
   }
   // The file called `name`: one of Names(), or one that is found by its name
   // alone. A file may have several names; the result has its true name. nullopt
-  // if there is no such file.
-  virtual std::optional<ViewName> Find(const Input& input, std::string_view name) const = 0;
-  // The size of the file with the true name `name`, if the file exists and its size is known
-  // without making it; see ViewKind::size.
-  virtual std::optional<uint64_t> SizeOf(const Input&, std::string_view /*name*/) const {
-    return std::nullopt;
+  // if there is no such file. Parses the name once, and loads what the name needs.
+  virtual std::optional<Resolution> Resolve(const Input& input,
+                                            std::string_view name) const = 0;
+  // Makes the file or directory called `name`, for callers that ask for it once.
+  model::Result<ViewNode> Make(const Input& input, std::string_view name) const {
+    const auto file = Resolve(input, name);
+    if (!file) return model::NotFound("{}", name);
+    if (!file->make) return model::Propagate(*file->refusal);
+    return file->make();
   }
-  // Makes a file or directory; `name` is its true name. The caller has checked whether it is
-  // refused.
-  virtual model::Result<ViewNode> Make(const Input& input, std::string_view name) const = 0;
   // The same for a name that has to be that of a file: kUnsupported for a directory.
   model::Result<ViewPtr> MakeFile(const Input& input, std::string_view name) const {
     NDLFS_TRY(const ViewNode node, Make(input, name));
@@ -114,20 +124,13 @@ class KindProvider final : public ViewProvider<Input> {
     }
     return names;
   }
-  std::optional<ViewName> Find(const Input& input, std::string_view name) const override {
+  std::optional<Resolution> Resolve(const Input& input, std::string_view name) const override {
     const auto* kind = KindOf(name);
     if (kind == nullptr || !kind->applies_to(input)) return std::nullopt;
-    return Describe(*kind, input);
-  }
-  std::optional<uint64_t> SizeOf(const Input& input, std::string_view name) const override {
-    const auto* kind = KindOf(name);
-    if (kind == nullptr || !kind->applies_to(input) || kind->refuse(input)) return std::nullopt;
-    return kind->size(input);
-  }
-  model::Result<ViewNode> Make(const Input& input, std::string_view name) const override {
-    const auto* kind = KindOf(name);
-    if (kind == nullptr) return model::NotFound("{}", name);
-    return kind->make(input);
+    Resolution file{Describe(*kind, input)};
+    if (!file.refusal) file.size = kind->size(input);
+    file.make = [kind, &input] { return kind->make(input); };
+    return file;
   }
 
  private:
@@ -169,23 +172,11 @@ class JoinedProvider final : public ViewProvider<Input> {
     }
     return names;
   }
-  std::optional<ViewName> Find(const Input& input, std::string_view name) const override {
+  std::optional<Resolution> Resolve(const Input& input, std::string_view name) const override {
     for (const auto* provider : providers_) {
-      if (auto found = provider->Find(input, name)) return found;
+      if (auto found = provider->Resolve(input, name)) return found;
     }
     return std::nullopt;
-  }
-  std::optional<uint64_t> SizeOf(const Input& input, std::string_view name) const override {
-    for (const auto* provider : providers_) {
-      if (const auto size = provider->SizeOf(input, name)) return size;
-    }
-    return std::nullopt;
-  }
-  model::Result<ViewNode> Make(const Input& input, std::string_view name) const override {
-    for (const auto* provider : providers_) {
-      if (provider->Find(input, name)) return provider->Make(input, name);
-    }
-    return model::NotFound("{}", name);
   }
 
  private:

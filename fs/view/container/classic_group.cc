@@ -394,6 +394,7 @@ struct ContentBuilder::Noted {
   std::string path;
   std::string name;  // in the file
   bool is_coordinate = false;
+  std::string standard_name = {};
   Type type = Type::kByte;    // in the file
   std::string left_out = {};  // why, where the array cannot be in the file
   std::shared_ptr<const ArrayFacts> facts = {};
@@ -525,12 +526,21 @@ std::string NoteInput(const GroupArray& from, Noted& noted, ArrayFacts& facts) {
 
 class Builder {
  public:
-  explicit Builder(std::vector<Noted> arrays) : arrays_(std::move(arrays)) {}
+  explicit Builder(std::vector<Noted> arrays) : arrays_(std::move(arrays)) {
+    // A name that the file can have is not given to another array.
+    for (const bool is_valid : {true, false}) {
+      for (Noted& array : arrays_) {
+        if ((ValidName(array.name) == array.name) == is_valid)
+          array.name = names_.Take(array.name);
+      }
+    }
+  }
 
   Content Build(const std::vector<model::Attribute>& group_attributes) {
     for (const Noted& array : arrays_) {
       if (array.is_coordinate) coordinate_names_[array.path] = array.name;
     }
+    NameDimensionsByTime();
     const bool is_cdf5 = std::ranges::any_of(arrays_, [](const Noted& array) {
       return array.left_out.empty() && !array.facts->classic_type;
     });
@@ -571,6 +581,23 @@ class Builder {
     content_.header.variables.push_back(std::move(variable));
     content_.arrays.push_back(i);
     content_.elements.push_back(std::move(array.values));
+  }
+
+  // A dimension of forecast periods is called as the times along it, if there are any: CDO
+  // takes the dates of a dimension from the variable of its name alone.
+  void NameDimensionsByTime() {
+    std::map<std::string_view, std::string_view> times;  // by the path of the coordinates
+    for (const Noted& array : arrays_) {
+      if (!array.left_out.empty() || array.standard_name != "time") continue;
+      const model::Shape& dimensions = array.facts->dimensions;
+      if (dimensions.size() == 1) times.emplace(dimensions[0].dimcoord, array.name);
+    }
+    for (const Noted& array : arrays_) {
+      const auto time = times.find(array.path);
+      if (array.standard_name == "forecast_period" && time != times.end()) {
+        coordinate_names_[array.path] = time->second;
+      }
+    }
   }
 
   void UseClassicTypes() {
@@ -659,7 +686,7 @@ class Builder {
 
   std::string NameOf(size_t i, size_t d) const {
     const ArrayFacts& array = *arrays_[i].facts;
-    if (arrays_[i].is_coordinate) return arrays_[i].name;
+    if (arrays_[i].is_coordinate) return coordinate_names_.at(arrays_[i].path);
     if (d < array.dimensions.size() && !array.dimensions[d].dimcoord.empty()) {
       const auto known = coordinate_names_.find(array.dimensions[d].dimcoord);
       if (known != coordinate_names_.end()) return known->second;
@@ -739,6 +766,7 @@ class Builder {
   std::vector<Noted> arrays_;
   Content content_;
   std::map<std::string, std::string> coordinate_names_;  // of variables, by path name
+  NameTable names_;
   NameTable dimension_names_;
   std::map<std::string, uint32_t> dimensions_;  // by what KeyOf says
   std::string empty_;                           // the key of the dimension of length 0
@@ -748,16 +776,15 @@ class Builder {
 
 }  // namespace
 
-struct ContentBuilder::Names : NameTable {};
-
-ContentBuilder::ContentBuilder() : names_(std::make_unique<Names>()) {}
+ContentBuilder::ContentBuilder() = default;
 ContentBuilder::~ContentBuilder() = default;
 
 void ContentBuilder::Add(const GroupArray& array) {
   Noted noted = {.path = array.path,
-                 .name = names_->Take(array.name.empty() ? model::BaseName(array.path)
-                                                         : std::string_view(array.name)),
-                 .is_coordinate = std::holds_alternative<model::DimCoord>(array.node->entity)};
+                 .name = std::string(array.name.empty() ? model::BaseName(array.path)
+                                                        : std::string_view(array.name)),
+                 .is_coordinate = std::holds_alternative<model::DimCoord>(array.node->entity),
+                 .standard_name = model::TextOf(array.node->attributes(), "standard_name")};
   ArrayFacts facts;
   noted.left_out = NoteInput(array, noted, facts);
   if (noted.left_out.empty()) {

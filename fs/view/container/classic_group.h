@@ -88,13 +88,11 @@ class ContentBuilder {
   struct Noted;
 
  private:
-  struct Names;
   // The type in CDF-1 for the values of `array`, if it holds them; nullopt if there is none, or
   // if there are too many values to look at.
   std::optional<backends::netcdf3::Type> ClassicTypeOf(const GroupArray& array,
                                                        const Noted& noted);
 
-  std::unique_ptr<Names> names_;
   std::vector<Noted> arrays_;
   uint64_t looked_at_ = 0;  // bytes
 };

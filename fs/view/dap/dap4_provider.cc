@@ -639,31 +639,34 @@ Result<std::vector<Segment>> MakeDap4Data(const GroupInput& group, const Dap4Dat
 enum Dap4Answer : size_t { kDmr, kDapWithChecksums, kDap };
 constexpr std::array<std::string_view, 3> kDap4Extensions = {".dmr", ".checksums.dap", ".dap"};
 
-}  // namespace
-
-std::optional<ViewName> Dap4Provider::Find(const GroupInput&, std::string_view name) const {
-  const auto file = ParseDapFileName(name, kDap4Extensions);
-  if (!file) return std::nullopt;
-  ViewName out{.name = std::string(name), .is_listed = false};
-  if (auto parsed = ParseDap4Constraint(file->constraint); !parsed) {
-    out.refusal = parsed.error();
-  }
-  return out;
-}
-
-model::Result<ViewNode> Dap4Provider::Make(const GroupInput& group,
-                                           std::string_view name) const {
-  const auto file = ParseDapFileName(name, kDap4Extensions);
-  if (!file) return model::NotFound("{}", name);
-  NDLFS_TRY(const auto projections, ParseDap4Constraint(file->constraint));
+model::Result<ViewNode> MakeDap4Answer(const GroupInput& group,
+                                       const std::vector<Dap4Projection>& projections,
+                                       Dap4Answer answer) {
   NDLFS_TRY(const Dap4Dataset dataset, DescribeDap4(group, projections));
   const std::string dmr = WriteDmr(dataset);
-  if (file->extension == kDmr) return MakeSegmentedView({Literal(dmr)});
-  NDLFS_TRY(auto segments,
-            MakeDap4Data(group, dataset, dmr,
-                         file->extension == kDapWithChecksums ? Dap4Checksums::kCrc32
-                                                              : Dap4Checksums::kNone));
+  if (answer == kDmr) return MakeSegmentedView({Literal(dmr)});
+  NDLFS_TRY(auto segments, MakeDap4Data(group, dataset, dmr,
+                                        answer == kDapWithChecksums ? Dap4Checksums::kCrc32
+                                                                    : Dap4Checksums::kNone));
   return MakeSegmentedView(std::move(segments));
+}
+
+}  // namespace
+
+std::optional<Resolution> Dap4Provider::Resolve(const GroupInput& group,
+                                                std::string_view name) const {
+  const auto file = ParseDapFileName(name, kDap4Extensions);
+  if (!file) return std::nullopt;
+  Resolution out{{.name = std::string(name), .is_listed = false}};
+  const auto answer = static_cast<Dap4Answer>(file->extension);
+  if (auto parsed = ParseDap4Constraint(file->constraint); !parsed) {
+    out.refusal = parsed.error();
+  } else {
+    out.make = [&group, answer, projections = *std::move(parsed)] {
+      return MakeDap4Answer(group, projections, answer);
+    };
+  }
+  return out;
 }
 
 }  // namespace ndlfs::fs

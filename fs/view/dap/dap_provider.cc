@@ -373,28 +373,32 @@ Result<ViewNode> MakeText(std::string text) {
   return MakeSegmentedView({Literal(std::move(text))});
 }
 
-}  // namespace
-
-std::optional<ViewName> DapProvider::Find(const GroupInput& group,
-                                          std::string_view name) const {
-  const auto file = ParseDapFileName(name, kDapExtensions);
-  if (!file || !classic::MayHaveArrays(group)) return std::nullopt;
-  ViewName out{.name = std::string(name), .is_listed = false};
-  if (auto parsed = ParseConstraint(file->constraint); !parsed) out.refusal = parsed.error();
-  return out;
-}
-
-Result<ViewNode> DapProvider::Make(const GroupInput& group, std::string_view name) const {
-  const auto file = ParseDapFileName(name, kDapExtensions);
-  if (!file) return model::NotFound("{}", name);
-  NDLFS_TRY(const auto projections, ParseConstraint(file->constraint));
+Result<ViewNode> MakeAnswer(const GroupInput& group,
+                            const std::vector<DapProjection>& projections, DapAnswer answer) {
   NDLFS_TRY(const DapDataset dataset, DescribeDataset(group));
-  const auto answer = static_cast<DapAnswer>(file->extension);
   if (answer == kDas) return MakeText(WriteDas(dataset));
   NDLFS_TRY(const auto declarations, ResolveConstraint(dataset, projections));
   std::string dds = WriteDds(dataset, declarations);
   if (answer == kDds) return MakeText(std::move(dds));
   return MakeData(group, dataset, declarations, std::move(dds), answer);
+}
+
+}  // namespace
+
+std::optional<Resolution> DapProvider::Resolve(const GroupInput& group,
+                                               std::string_view name) const {
+  const auto file = ParseDapFileName(name, kDapExtensions);
+  if (!file || !classic::MayHaveArrays(group)) return std::nullopt;
+  Resolution out{{.name = std::string(name), .is_listed = false}};
+  const auto answer = static_cast<DapAnswer>(file->extension);
+  if (auto parsed = ParseConstraint(file->constraint); !parsed) {
+    out.refusal = parsed.error();
+  } else {
+    out.make = [&group, answer, projections = *std::move(parsed)] {
+      return MakeAnswer(group, projections, answer);
+    };
+  }
+  return out;
 }
 
 }  // namespace ndlfs::fs

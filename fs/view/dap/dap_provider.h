@@ -16,8 +16,8 @@ namespace ndlfs::fs {
 class DapProvider final : public GroupViewProvider {
  public:
   std::vector<ViewName> Names(const GroupInput&) const override { return {}; }
-  std::optional<ViewName> Find(const GroupInput& group, std::string_view name) const override;
-  model::Result<ViewNode> Make(const GroupInput& group, std::string_view name) const override;
+  std::optional<Resolution> Resolve(const GroupInput& group,
+                                    std::string_view name) const override;
 };
 
 }  // namespace ndlfs::fs

@@ -138,6 +138,38 @@ class FloatsToFloat32 final : public ElementConverter {
   const model::FloatFormat& format_;
 };
 
+template <typename Code>
+class Float32ToFloats final : public ElementConverter {
+ public:
+  explicit Float32ToFloats(const model::FloatFormat& format)
+      : ElementConverter(sizeof(float), sizeof(Code)), format_(format) {}
+  Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
+    for (size_t i = 0; i * sizeof(float) < from.size(); ++i) {
+      float number;
+      std::memcpy(&number, from.data() + i * sizeof number, sizeof number);
+      const auto encoded = format_.Encode(number);
+      if (!encoded) return model::Internal("{} is no {}", number, format_.keyword);
+      const auto code = static_cast<Code>(*encoded);
+      std::memcpy(to.data() + i * sizeof code, &code, sizeof code);
+    }
+    return {};
+  }
+
+ private:
+  const model::FloatFormat& format_;
+};
+
+// From or to `small`.
+template <template <typename> class Converter>
+ElementConversion ConvertFloats(const Datatype& small, Datatype to) {
+  if (small.kind() != Datatype::Kind::kFloat || small.size() > 2) return {};
+  const model::FloatFormat* format = model::FindFloatFormat(small.keyword());
+  if (format == nullptr) return {};
+  if (small.size() == 1)
+    return {std::make_shared<const Converter<uint8_t>>(*format), std::move(to)};
+  return {std::make_shared<const Converter<uint16_t>>(*format), std::move(to)};
+}
+
 class Utf32ToUtf8 final : public ElementConverter {
  public:
   Utf32ToUtf8(std::vector<backends::Utf32Run> runs, size_t size)
@@ -229,13 +261,10 @@ ElementConversion ToCfTimes(const Datatype& type) {
 }
 
 ElementConversion ToFloat32(const Datatype& type) {
-  if (type.kind() != Datatype::Kind::kFloat || type.size() > 2) return {};
-  const model::FloatFormat* format = model::FindFloatFormat(type.keyword());
-  if (format == nullptr) return {};
-  if (type.size() == 1) {
-    return {std::make_shared<const FloatsToFloat32<uint8_t>>(*format), Datatype::Float32()};
-  }
-  return {std::make_shared<const FloatsToFloat32<uint16_t>>(*format), Datatype::Float32()};
+  return ConvertFloats<FloatsToFloat32>(type, Datatype::Float32());
+}
+ElementConversion FromFloat32(const Datatype& type) {
+  return ConvertFloats<Float32ToFloats>(type, type);
 }
 
 Result<ElementConversion> ToUtf8(const Datatype& type) {

@@ -28,6 +28,9 @@ struct ElementConversion {
 // for other types.
 ElementConversion ToFloat32(const model::Datatype& type);
 
+// float32 as `type`, one of those floats, for numbers that the type has.
+ElementConversion FromFloat32(const model::Datatype& type);
+
 // Converts text of fixed length in UTF-32, also in arrays and structs, to UTF-8 that zeros fill
 // up. It has as many bytes as before, which is the most that it can need. Codes that are no
 // characters become U+FFFD. Numbers in structs stay little-endian in any order. No converter

@@ -298,10 +298,14 @@ std::string Head::Matrix(const std::optional<GeoTransform>& transform) {
 
 // GDAL's names of bands, all equally long: blanks follow short ones.
 std::string Head::Metadata(const TiffContent& content, const PageNames& names) {
-  if (!content.names) return {};
   std::string text = "<GDALMetadata>\n";
   const uint64_t bands = SamplesOf(content, content.levels.front().raster);
   for (uint64_t band = 0; band < bands; ++band) {
+    for (const auto& [role, value] : content.of_bands) {
+      text += fmt::format("<Item name=\"{0}\" sample=\"{1}\" role=\"{0}\">{2}</Item>\n", role,
+                          band, value);
+    }
+    if (!content.names) continue;
     const std::string name = names.Of(band);
     const std::string element = name.empty() ? std::string()
                                              : fmt::format(
@@ -383,7 +387,7 @@ Head::Places Head::Share(const TiffContent& content, const Layout& layout, const
   if (content.read_pixels) places.resolution = values.Add(Rationals(known.pixels));
   if (content.has_bands) ShareBands(content, layout, values, places);
   places.extra = ShareExtra(content, values);
-  if (content.names) ShareNames(content, known, values, places);
+  if (content.names || !content.of_bands.empty()) ShareNames(content, known, values, places);
   if (!content.place) return places;
   places.transform = values.Add(Matrix(known.transform));
   const GeoKeys keys = MakeGeoKeys(*content.place);

@@ -18,6 +18,7 @@
 #include "fs/view/image/views.h"
 #include "fs/view/place/fits_world.h"
 #include "fs/view/place/geometry.h"
+#include "model/cf_time.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -161,6 +162,33 @@ struct Fits {
   FitsWorld world;  // of the source; coordinates say what it does not
 };
 
+// The unit of times since a date, in the standard's words; empty for others. Its dates are of
+// the Gregorian calendar.
+std::string_view UnitOfScale(const std::optional<model::TimeScale>& scale) {
+  constexpr std::pair<int64_t, std::string_view> kUnits[] = {
+      {1, "s"}, {60, "min"}, {3600, "h"}, {86400, "d"}};
+  if (!scale || (scale->calendar != model::Calendar::kStandard &&
+                 scale->calendar != model::Calendar::kProlepticGregorian)) {
+    return {};
+  }
+  for (const auto& [seconds, word] : kUnits) {
+    if (scale->unit == model::Nanoseconds{1'000'000'000} * seconds) return word;
+  }
+  return {};
+}
+
+// Whether the dates of axis `d` are those of the file, which has one reference for all.
+bool HasDates(const Fits& fits, size_t d) {
+  const auto is_time = [&](const Axis& axis) {
+    return axis.role == AxisRole::kTime &&
+           !UnitOfScale(model::ParseTimeUnits(axis.units, axis.calendar)).empty();
+  };
+  const auto& axes = fits.geometry.axes;
+  return std::ranges::find_if(axes, is_time) == axes.begin() + static_cast<ptrdiff_t>(d) &&
+         std::ranges::find(fits.world.cards, "DATEREF", &FitsCard::keyword) ==
+             fits.world.cards.end();
+}
+
 bool IsRegular(const std::optional<Steps>& steps) { return steps && !std::isnan(steps->step); }
 
 // Whether the axis and its partner count degrees of the sky: neither has a meaning alone.
@@ -182,7 +210,9 @@ void AddAxis(const Fits& fits, size_t d, const AllSteps& all, const NumberText& 
   const size_t n = fits.geometry.axes.size() - d;  // fastest first
   const Axis& axis = fits.geometry.axes[d];
   const Steps& steps = *all[d];
-  const std::string_view word = WordOf(axis);
+  const auto scale =
+      HasDates(fits, d) ? model::ParseTimeUnits(axis.units, axis.calendar) : std::nullopt;
+  const std::string_view word = scale ? "TIME" : WordOf(axis);
   const bool is_of_sky = IsOfSky(fits, word, all);
   const bool is_word =
       !word.empty() && !word.starts_with("GL") && word != "RA" && word != "DEC";
@@ -190,7 +220,7 @@ void AddAxis(const Fits& fits, size_t d, const AllSteps& all, const NumberText& 
                            : is_word ? std::string(word)
                                      : PlainTypeOf(axis);
   if (!type.empty()) cards.AddText(fmt::format("CTYPE{}", n), type);
-  const std::string_view unit = is_of_sky ? "deg" : UnitOf(axis);
+  const std::string_view unit = scale ? UnitOfScale(scale) : is_of_sky ? "deg" : UnitOf(axis);
   if (!unit.empty()) cards.AddText(fmt::format("CUNIT{}", n), unit);
   const bool is_latitude = is_of_sky && (word == "DEC" || word == "GLAT");
   const double pixel = is_latitude ? 1 - steps.first / steps.step : 1;
@@ -198,6 +228,11 @@ void AddAxis(const Fits& fits, size_t d, const AllSteps& all, const NumberText& 
   cards.Add(fmt::format("CRVAL{}", n), RealOfFits(text(is_latitude ? 0 : steps.first)),
             "its coordinate");
   cards.Add(fmt::format("CDELT{}", n), RealOfFits(text(steps.step)), "from one to the next");
+  if (!scale) return;
+  constexpr double kDay = 86400e9, kDaysTo1970 = 40587;
+  const double days = static_cast<double>(scale->origin) / kDay + kDaysTo1970;
+  cards.AddText("DATEREF", FormatTime(model::Calendar::kProlepticGregorian, scale->origin, 0));
+  cards.Add("MJDREF", RealOfFits(fmt::format("{}", days)), "the same day");
 }
 
 // BSCALE and BZERO: what is stored here is the element minus ZeroOf().

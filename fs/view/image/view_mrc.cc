@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "fs/view/base/attributes.h"
+#include "fs/view/base/raw_header.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/image/views.h"
 #include "fs/view/place/geometry.h"
+#include "fs/view/place/physical_unit.h"
 #include "model/base64.h"
 
 namespace ndlfs::fs {
@@ -29,7 +31,7 @@ constexpr size_t kFewestMrcAxes = 2, kMostMrcAxes = 4;
 constexpr size_t kMrcSize = 1, kMrcMode = 4, kMrcIntervals = 8, kMrcCell = 11, kMrcAngles = 14,
                  kMrcAxes = 17, kMrcDensity = 20, kMrcSpaceGroup = 23, kMrcExtended = 24,
                  kMrcVersion = 28, kMrcOrigin = 50, kMrcMap = 53, kMrcMachine = 54,
-                 kMrcRms = 55;
+                 kMrcRms = 55, kMrcLabels = 56;
 
 class MrcHeader {
  public:
@@ -40,6 +42,11 @@ class MrcHeader {
   void Put(size_t word, T value) {
     static_assert(sizeof(T) == 4);
     std::memcpy(bytes_.data() + (word - 1) * 4, &value, sizeof value);
+  }
+  // The first of ten labels.
+  void PutLabel(const std::string& text) {
+    constexpr size_t kLabel = 80;
+    std::memcpy(bytes_.data() + kMrcLabels * 4, text.data(), std::min(text.size(), kLabel));
   }
   int32_t Integer(size_t word) const {
     int32_t value = 0;
@@ -52,27 +59,6 @@ class MrcHeader {
   std::string bytes_;
 };
 
-// nullopt where MRC has no such numbers. It has no bytes without a sign: programs that write
-// them mark them in different ways.
-std::optional<int32_t> ModeOf(Number number) {
-  switch (number) {
-    case Number::kInt8:
-      return 0;
-    case Number::kInt16:
-      return 1;
-    case Number::kFloat32:
-      return 2;
-    case Number::kComplex64:
-      return 4;
-    case Number::kUInt16:
-      return 6;
-    case Number::kFloat16:
-      return 12;
-    default:
-      return std::nullopt;
-  }
-}
-
 struct Mrc {
   NumberArray numbers;
   int32_t mode = 0;
@@ -81,8 +67,8 @@ struct Mrc {
 
 std::optional<Mrc> FittingMrc(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
-  const auto mode = numbers ? ModeOf(numbers->number) : std::nullopt;
-  if (!mode || numbers->rank() < kFewestMrcAxes || numbers->rank() > kMostMrcAxes) {
+  const int mode = numbers ? WordsFor(numbers->number).mrc : -1;
+  if (mode < 0 || numbers->rank() < kFewestMrcAxes || numbers->rank() > kMostMrcAxes) {
     return std::nullopt;
   }
   // MRC has one number in a pixel.
@@ -92,7 +78,7 @@ std::optional<Mrc> FittingMrc(const ArrayInput& input) {
   uint64_t sections = 1;
   // No overflow: the product of all is the size of the array.
   for (size_t d = 0; d + 2 < rank; ++d) sections *= shape[d];
-  Mrc mrc{*numbers, *mode, {shape[rank - 1], shape[rank - 2], sections}};
+  Mrc mrc{*numbers, mode, {shape[rank - 1], shape[rank - 2], sections}};
   constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
   if (std::ranges::any_of(mrc.sizes, [](uint64_t n) { return n > kMost; })) return std::nullopt;
   return mrc;
@@ -111,22 +97,6 @@ std::optional<std::string> HeaderOfSource(const ArrayInput& input, const Mrc& mr
   if (header.Integer(kMrcMode) != mrc.mode) return std::nullopt;
   header.Put(kMrcExtended, int32_t{0});
   return header.bytes();
-}
-
-// Angstroms in a unit of length; nullopt for others.
-std::optional<double> Angstroms(std::string_view unit) {
-  struct Unit {
-    std::string_view name;
-    double angstroms;
-  };
-  constexpr Unit kUnits[] = {{"angstrom", 1},     {"angstroms", 1},    {"\xC3\x85", 1},
-                             {"nm", 10},          {"nanometer", 10},   {"nanometre", 10},
-                             {"um", 1e4},         {"\xC2\xB5m", 1e4},  {"\xCE\xBCm", 1e4},
-                             {"micrometer", 1e4}, {"micrometre", 1e4}, {"mm", 1e7},
-                             {"millimeter", 1e7}, {"millimetre", 1e7}, {"m", 1e10},
-                             {"meter", 1e10},     {"metre", 1e10}};
-  const auto* found = std::ranges::find(kUnits, unit, &Unit::name);
-  return found == std::end(kUnits) ? std::nullopt : std::optional(found->angstroms);
 }
 
 // Whether sections are images of their own, and no volume.
@@ -153,11 +123,12 @@ std::string RenderMrc(const Mrc& mrc, const Geometry& geometry, const AllSteps& 
     header.Put(kMrcAxes + n, static_cast<int32_t>(n + 1));
     if (!is_volume_axis) continue;
     const size_t d = rank - 1 - n;
-    const auto unit = Angstroms(geometry.axes[d].units);
+    const auto unit = LengthUnitOf(geometry.axes[d].units);
     if (!unit || !steps[d] || std::isnan(steps[d]->step)) continue;
-    const double spacing = SpacingOf(geometry.axes[d], steps[d]) * *unit;
+    const double angstroms = unit->size / 1e-10;
+    const double spacing = SpacingOf(geometry.axes[d], steps[d]) * angstroms;
     header.Put(kMrcCell + n, static_cast<float>(spacing * static_cast<double>(intervals)));
-    header.Put(kMrcOrigin + n, static_cast<float>(OriginOf(steps[d]) * *unit));
+    header.Put(kMrcOrigin + n, static_cast<float>(OriginOf(steps[d]) * angstroms));
   }
   constexpr int32_t kImages = 0, kVolume = 1, kVolumes = 401;
   header.Put(kMrcMode, mrc.mode);
@@ -165,6 +136,10 @@ std::string RenderMrc(const Mrc& mrc, const Geometry& geometry, const AllSteps& 
   header.Put(kMrcDensity + 1, -1.0F);
   header.Put(kMrcDensity + 2, -2.0F);
   header.Put(kMrcRms, -1.0F);
+  if (!geometry.title.empty()) {
+    header.Put(kMrcLabels, int32_t{1});
+    header.PutLabel(PrintableAscii(geometry.title));
+  }
   header.Put(kMrcVersion, int32_t{20140});
   constexpr std::array<char, 4> kMap = {'M', 'A', 'P', ' '}, kLittle = {0x44, 0x44, 0, 0};
   header.Put(kMrcMap, kMap);

@@ -13,6 +13,7 @@
 #include "backends/format/packing.h"
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
+#include "fs/view/base/raw_header.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/image/nifti_header.h"
 #include "fs/view/image/views.h"
@@ -26,38 +27,6 @@ using model::Result;
 
 constexpr size_t kMostNiftiAxes = 7;
 
-// The code of NIfTI-1, which NIfTI-2 shares; 0 if NIfTI has no such numbers.
-int16_t CodeOf(Number number) {
-  switch (number) {
-    case Number::kUInt8:
-      return 2;
-    case Number::kInt16:
-      return 4;
-    case Number::kInt32:
-      return 8;
-    case Number::kFloat32:
-      return 16;
-    case Number::kComplex64:
-      return 32;
-    case Number::kFloat64:
-      return 64;
-    case Number::kInt8:
-      return 256;
-    case Number::kUInt16:
-      return 512;
-    case Number::kUInt32:
-      return 768;
-    case Number::kInt64:
-      return 1024;
-    case Number::kUInt64:
-      return 1280;
-    case Number::kComplex128:
-      return 1792;
-    default:
-      return 0;
-  }
-}
-
 struct Nifti {
   NumberArray numbers;
   int16_t code = 0;
@@ -65,6 +34,7 @@ struct Nifti {
   size_t rank = 0;  // without that of colours
   bool is_second = false;
   std::string unit;
+  std::string title;
   backends::Packing packing;
 };
 
@@ -73,7 +43,7 @@ std::optional<Nifti> FittingNifti(const ArrayInput& input) {
   if (!numbers || numbers->rank() == 0) return std::nullopt;
   Nifti nifti;
   nifti.numbers = *numbers;
-  nifti.code = CodeOf(numbers->number);
+  nifti.code = WordsFor(numbers->number).nifti;
   nifti.bits = static_cast<int16_t>(8 * SizeOf(numbers->number));
   nifti.rank = numbers->rank();
   const auto raster = AsRaster(input, *numbers);
@@ -91,6 +61,7 @@ std::optional<Nifti> FittingNifti(const ArrayInput& input) {
       std::ranges::any_of(numbers->shape, [](uint64_t n) { return n > kMostLength; });
   nifti.packing = backends::ReadPacking(*input.node).value_or(backends::Packing());
   nifti.unit = PrintableAscii(TextOf(input.node->attributes(), "units"));
+  nifti.title = PrintableAscii(TextOf(input.node->attributes(), "long_name"));
   return nifti;
 }
 
@@ -341,6 +312,7 @@ std::string RenderFirst(const Nifti& nifti, const Dimensions& dimensions,
   header.Put(148, nifti.unit, 79);  // descrip
   header.Put(252, static_cast<int16_t>(fields.place.qform));
   header.Put(254, static_cast<int16_t>(fields.place.sform));
+  header.Put(328, nifti.title, 15);  // intent_name
   header.Put(344, std::string("n+1", 4), 4);
   return header.Finish();
 }
@@ -363,6 +335,7 @@ std::string RenderSecond(const Nifti& nifti, const Dimensions& dimensions,
   header.Put(344, static_cast<int32_t>(fields.place.qform));
   header.Put(348, static_cast<int32_t>(fields.place.sform));
   header.Put(500, static_cast<int32_t>(fields.place.units));
+  header.Put(508, nifti.title, 15);
   return header.Finish();
 }
 

@@ -15,6 +15,7 @@
 #include "backends/base/json.h"
 #include "fs/view/base/html_text.h"
 #include "fs/view/base/number_array.h"
+#include "fs/view/base/raw_header.h"
 #include "fs/view/image/tiff_file.h"
 #include "fs/view/image/views.h"
 #include "fs/view/place/image_place.h"
@@ -51,25 +52,6 @@ std::vector<PixelAxis> PixelAxesOf(const ArrayInput& array) {
   const size_t rank = axes.size();
   if (rank < 2 || axes[rank - 2].letter != 'Y' || axes[rank - 1].letter != 'X') return {};
   return axes;
-}
-
-// Empty where OME has no such numbers.
-std::string_view OmeTypeOf(Number number) {
-  switch (number) {
-    case Number::kInt64:
-    case Number::kUInt64:
-      return {};
-    case Number::kFloat32:
-      return "float";
-    case Number::kFloat64:
-      return "double";
-    case Number::kComplex64:
-      return "complex";
-    case Number::kComplex128:
-      return "double-complex";
-    default:
-      return NameOfInteger(number);
-  }
 }
 
 struct Image {
@@ -149,7 +131,7 @@ std::string DescribeImage(const Image& image) {
   text += fmt::format(
       "<Pixels ID=\"Pixels:0\" DimensionOrder=\"{}\" Type=\"{}\" BigEndian=\"false\" "
       "SizeX=\"{}\" SizeY=\"{}\" SizeZ=\"{}\" SizeC=\"{}\" SizeT=\"{}\"{}>",
-      DimensionOrder(image), OmeTypeOf(image.numbers.number), image.LengthOf('X'),
+      DimensionOrder(image), WordsFor(image.numbers.number).ome, image.LengthOf('X'),
       image.LengthOf('Y'), image.LengthOf('Z'), image.LengthOf('C'), image.LengthOf('T'),
       PhysicalSizes(image));
   for (uint64_t number = 0; number < image.LengthOf('C'); ++number) {
@@ -162,7 +144,7 @@ std::string DescribeImage(const Image& image) {
 // As pages of one number each: pixels in colour are no dimension of these images.
 std::optional<TiffLevel> AsLevel(const NumberArray& numbers) {
   const size_t rank = numbers.rank();
-  if (rank < 2 || OmeTypeOf(numbers.number).empty()) return std::nullopt;
+  if (rank < 2 || WordsFor(numbers.number).ome.empty()) return std::nullopt;
   Raster raster;
   raster.number = numbers.number;
   raster.width = numbers.shape[rank - 1];

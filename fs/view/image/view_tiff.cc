@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "backends/format/packing.h"
+#include "fs/view/base/attributes.h"
+#include "fs/view/base/html_text.h"
 #include "fs/view/base/number_array.h"
 #include "fs/view/base/raw_header.h"
 #include "fs/view/image/tiff_file.h"
@@ -200,6 +203,22 @@ void AddStack(const Picture& picture, const Geometry& geometry, TiffContent& con
   };
 }
 
+// The packing and the unit. There may be very many bands.
+std::vector<std::pair<std::string_view, std::string>> OfBands(const ArrayInput& input,
+                                                              const Raster& raster) {
+  constexpr uint64_t kMostBands = 4096;
+  std::vector<std::pair<std::string_view, std::string>> found;
+  if (raster.pages > kMostBands || raster.samples > kMostBands) return found;
+  const auto packing = backends::ReadPacking(*input.node).value_or(backends::Packing());
+  if (packing.is_scaled()) {
+    found.emplace_back("offset", fmt::format("{}", packing.shift()));
+    found.emplace_back("scale", fmt::format("{}", packing.factor()));
+  }
+  const std::string unit = PrintableAscii(TextOf(input.node->attributes(), "units"));
+  if (!unit.empty()) found.emplace_back("unittype", HtmlText(unit));
+  return found;
+}
+
 model::Result<ViewNode> MakeTiff(const ArrayInput& input) {
   const auto picture = FittingTiff(input);
   if (!picture) return model::Unsupported("no TIFF of {}", input.dtype.keyword());
@@ -208,6 +227,7 @@ model::Result<ViewNode> MakeTiff(const ArrayInput& input) {
   TiffContent content;
   content.levels.push_back({raster, picture->numbers.elements});
   content.nodata = MissingText(input);
+  content.of_bands = OfBands(input, raster);
   content.place = FindMapPlace(geometry, raster);
   // GIS programs see only the first page of a file, and ImageJ no bands.
   const bool is_earth = content.place && content.place->is_earth;

@@ -15,6 +15,7 @@
 #include "fs/view/base/html_text.h"
 #include "fs/view/base/number_array.h"
 #include "fs/view/base/python_repr.h"
+#include "fs/view/base/raw_header.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -68,56 +69,19 @@ class ProgramLines {
   std::string html_;
 };
 
-struct NumberWords {
-  std::string_view fortran;
-  std::string_view r_what;  // of readBin(); empty where it has no such numbers
-  std::string_view r_more;
-};
-
-std::optional<NumberWords> WordsOfNumber(Number number) {
-  switch (number) {
-    case Number::kInt8:
-      return NumberWords{"integer(int8)", "integer", ", size = 1"};
-    case Number::kUInt8:
-      return NumberWords{"integer(int8)", "integer", ", size = 1, signed = FALSE"};
-    case Number::kInt16:
-      return NumberWords{"integer(int16)", "integer", ", size = 2"};
-    case Number::kUInt16:
-      return NumberWords{"integer(int16)", "integer", ", size = 2, signed = FALSE"};
-    case Number::kInt32:
-      return NumberWords{"integer(int32)", "integer", ", size = 4"};
-    case Number::kUInt32:
-      return NumberWords{"integer(int32)", "", ""};
-    case Number::kInt64:
-    case Number::kUInt64:
-      return NumberWords{"integer(int64)", "", ""};
-    case Number::kFloat32:
-      return NumberWords{"real(real32)", "numeric", ", size = 4"};
-    case Number::kFloat64:
-      return NumberWords{"real(real64)", "numeric", ", size = 8"};
-    case Number::kComplex64:
-      return NumberWords{"complex(real32)", "", ""};
-    case Number::kComplex128:
-      return NumberWords{"complex(real64)", "complex", ""};
-    case Number::kFloat16:
-      break;
-  }
-  return std::nullopt;
-}
-
 // Arrays of other languages have the dimensions in the opposite order.
 void AddRaw(const NumberArray& numbers, ProgramLines& lines) {
-  const auto words = WordsOfNumber(numbers.number);
-  if (!words || numbers.shape.empty()) return;
+  const NumberWords& words = WordsFor(numbers.number);
+  if (words.fortran.empty() || numbers.shape.empty()) return;
   std::vector<uint64_t> extents(numbers.shape.rbegin(), numbers.shape.rend());
   constexpr uint64_t kMostOfR = (uint64_t{1} << 31) - 1;
   const uint64_t count = numbers.bytes / SizeOf(numbers.number);
   const std::string path = lines.PathOf("data.raw");
   const bool fits_r = std::ranges::all_of(extents, [](uint64_t n) { return n <= kMostOfR; });
-  if (!words->r_what.empty() && fits_r && count <= kMostOfR) {
+  if (!words.r_what.empty() && fits_r && count <= kMostOfR) {
     lines.Add("R", fmt::format("a <- array(readBin({}, \"{}\", n = {}{}, endian = \"little\"), "
                                "dim = c({}))",
-                               ForR(path), words->r_what, count, words->r_more,
+                               ForR(path), words.r_what, count, words.r_more,
                                fmt::join(extents, ", ")));
   }
   constexpr size_t kMostOfFortran = 15;
@@ -131,7 +95,7 @@ void AddRaw(const NumberArray& numbers, ProgramLines& lines) {
                         "     access='stream', form='unformatted', "
                         "action='read')\n"
                         "read(u) a",
-                        words->fortran, fmt::join(std::vector<char>(extents.size(), ':'), ","),
+                        words.fortran, fmt::join(std::vector<char>(extents.size(), ':'), ","),
                         is_unsigned ? "  ! they have no sign" : "", fmt::join(extents, ", "),
                         ForFortran(path)));
 }

@@ -378,7 +378,7 @@ std::vector<ViewName> FilesOf(const GroupInput& group, size_t children) {
   if (children <= kMostChildren) return GroupViews().Names(group);
   std::vector<ViewName> files;
   for (const char* name : {"data.nc", "data.h5"}) {
-    if (auto file = GroupViews().Find(group, name)) files.push_back(*std::move(file));
+    if (auto file = GroupViews().Resolve(group, name)) files.push_back(*std::move(file));
   }
   return files;
 }

@@ -412,7 +412,7 @@ Result<bool> GoesNorth(const SamplePlan& plan) {
     const ArrayInput& array = *found->child.array;
     const auto& attributes = array.node->attributes();
     const bool are_latitudes = TextOf(attributes, "standard_name") == "latitude" ||
-                               TextOf(attributes, "units") == "degrees_north";
+                               IsDegreesNorth(TextOf(attributes, "units"));
     const auto numbers = are_latitudes ? AsNumbers(array) : std::nullopt;
     if (!numbers || numbers->shape != std::vector{rows, columns}) continue;
     double ends[2];

@@ -15,6 +15,7 @@
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/base/number_array.h"
+#include "fs/view/base/unpacked.h"
 #include "fs/view/picture/finite_values.h"
 #include "fs/view/place/label_numbers.h"
 #include "fs/view/place/ome_image.h"
@@ -47,17 +48,8 @@ Names NamesOf(const ArrayInput& whole) {
     }
     return names;
   }
-  const auto& attributes = whole.node->attributes();
-  const std::vector<double> values = NumbersOf(attributes, "flag_values");
-  const std::string meanings = TextOf(attributes, "flag_meanings");
-  std::string_view words = meanings;
-  if (values.size() > kMostNames) return {};
-  for (const double value : values) {
-    words.remove_prefix(std::min(words.find_first_not_of(' '), words.size()));
-    const std::string_view word = words.substr(0, words.find(' '));
-    if (word.empty()) return {};
-    names.emplace(value, word);
-    words.remove_prefix(word.size());
+  for (const auto& [number, name] : FlagNames(whole.node->attributes())) {
+    names.emplace(static_cast<double>(number), name);
   }
   return names;
 }
@@ -89,11 +81,13 @@ struct SampleMeaning {
 };
 
 // Labels that are few are called by their numbers.
-Names NamesOfLabels(const std::vector<double>& values) {
+Names NamesOfLabels(const Samples& samples) {
   Names names;
-  for (const double value : values) {
+  for (const double value : samples.numbers) {
     if (std::isnan(value)) continue;
-    names.emplace(value, picture::NumberText(value, 15));
+    const auto large = samples.large_labels.find(value);
+    names.emplace(value, large != samples.large_labels.end() ? large->second
+                                                             : picture::NumberText(value, 15));
     if (names.size() > kMostCategories) return {};
   }
   return names;
@@ -118,7 +112,7 @@ SampleMeaning MeaningOf(const SamplePlan& plan, const Samples& samples) {
   if (!meaning.time && units != "1") meaning.units = picture::UnitText(units);
   meaning.names = NamesIn(NamesOf(whole), samples.numbers);
   if (meaning.names.empty() && !meaning.time && plan.y && AreLabels(whole)) {
-    meaning.names = NamesOfLabels(samples.numbers);
+    meaning.names = NamesOfLabels(samples);
     meaning.is_labels = true;
   }
   return meaning;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/picture/preview_samples.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -14,6 +17,8 @@
 #include "fs/view/base/number_array.h"
 #include "fs/view/base/unpacked.h"
 #include "fs/view/elements/converted_elements.h"
+#include "fs/view/picture/drawing/colour_map.h"
+#include "fs/view/place/label_numbers.h"
 #include "fs/view/place/smaller_level.h"
 
 namespace ndlfs::fs {
@@ -247,7 +252,25 @@ std::optional<double> FindMissing(const ArrayInput& values, Number number) {
   return AsDoubles(number, element).front();
 }
 
-Result<std::vector<double>> ReadBlock(const SamplePlan& plan, const SampleBlock& block) {
+// Doubles are some of the integers of 64 bits alone.
+void KeepLabelsApart(backends::ConstByteSpan bytes, std::vector<double>& values,
+                     Samples& samples) {
+  constexpr uint64_t kLargest =
+      (uint64_t{1} << 53) / picture::kLabelColours * picture::kLabelColours;
+  constexpr size_t kMostNames = 100;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!(values[i] > static_cast<double>(kLargest))) continue;
+    uint64_t label;
+    std::memcpy(&label, bytes.data() + i * sizeof label, sizeof label);
+    values[i] = static_cast<double>((label - 1) % kLargest + 1);
+    if (samples.large_labels.size() < kMostNames) {
+      samples.large_labels.emplace(values[i], fmt::format("{}", label));
+    }
+  }
+}
+
+Result<std::vector<double>> ReadBlock(const SamplePlan& plan, const SampleBlock& block,
+                                      Samples& samples) {
   ArrayInput part = MakePart(plan.whole, SelectionOf(plan, block));
   if (plan.channels == 1) part = AsValues(std::move(part));
   const auto numbers = AsNumbers(part);
@@ -260,6 +283,8 @@ Result<std::vector<double>> ReadBlock(const SamplePlan& plan, const SampleBlock&
   if (const auto missing = FindMissing(part, numbers->number)) {
     std::ranges::replace(values, *missing, kMissing);
   }
+  const bool is_wide = numbers->number == Number::kInt64 || numbers->number == Number::kUInt64;
+  if (is_wide && AreLabels(plan.whole)) KeepLabelsApart(bytes.span(), values, samples);
   return values;
 }
 
@@ -465,7 +490,7 @@ Result<Samples> ReadSamples(const SamplePlan& plan, cache::Prefetcher* prefetche
   std::optional<model::Error> failure;
   for (size_t i = 0; i < blocks.size(); ++i) {
     ahead.Reads(i);
-    auto values = ReadBlock(plan, blocks[i]);
+    auto values = ReadBlock(plan, blocks[i], samples);
     if (!values) {
       if (values.error().is_transient()) return model::Propagate(std::move(values).error());
       MarkBroken(plan, blocks[i], values.error(), samples);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,6 +66,8 @@ ArrayInput AsValues(ArrayInput input);
 // Row after row, as many in each as the plan has columns times channels.
 struct Samples {
   std::vector<double> numbers;  // NaN is missing
+  // Labels that no double is have another number of the same colour: some of them.
+  std::map<double, std::string> large_labels = {};
   // If the plan mixes channels: the numbers of each of them. Then `numbers` is empty.
   std::vector<std::vector<double>> layers = {};
   std::vector<bool> is_broken;  // for each pixel: it could not be read. Empty if all could.

@@ -40,10 +40,6 @@ bool IsOneOf(std::string_view word, const std::array<std::string_view, n>& words
   return std::ranges::find(words, word) != words.end();
 }
 
-bool IsNorth(std::string_view units) {
-  return IsOneOf<6>(
-      units, {"degrees_north", "degree_north", "degree_N", "degrees_N", "degreeN", "degreesN"});
-}
 bool IsMetre(std::string_view units) {
   return IsOneOf<5>(units, {"m", "metre", "metres", "meter", "meters"});
 }
@@ -66,7 +62,7 @@ AxisRole RoleByCf(const Attributes& attributes, const std::string& units) {
   if (standard_name == "longitude") return AxisRole::kLongitude;
   if (standard_name == "latitude") return AxisRole::kLatitude;
   if (standard_name.empty() && IsDegreesEast(units)) return AxisRole::kLongitude;
-  if (standard_name.empty() && IsNorth(units)) return AxisRole::kLatitude;
+  if (standard_name.empty() && IsDegreesNorth(units)) return AxisRole::kLatitude;
   if (units.find(" since ") != std::string::npos) return AxisRole::kTime;
   const std::string axis = TextOf(attributes, "axis");
   if (axis == "Z" || IsPressure(units) || !TextOf(attributes, "positive").empty())
@@ -256,6 +252,10 @@ Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& nu
   const auto raster = all ? AsRaster(whole, *all) : std::nullopt;
   const bool has_samples = raster && raster->sample_axis && all->rank() == whole.shape.size();
   NDLFS_TRY(geometry.image, FindImageSpace(input, has_samples ? 1 : 0));
+  geometry.title = TextOf(input.node->attributes(), "long_name");
+  if (geometry.title.empty()) {
+    geometry.title = TextOf(input.node->attributes(), "standard_name");
+  }
   return geometry;
 }
 

@@ -80,6 +80,7 @@ struct Geometry {
   // How the last two dimensions lie, if attributes say it instead of coordinates.
   std::optional<GeoTransform> transform;
   std::optional<ImageSpace> image;
+  std::string title;  // of the array: its long_name or standard_name
 };
 
 // Loads coordinates and `grid_mapping`, but reads no chunk. Fails if the store fails for the

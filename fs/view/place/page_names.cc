@@ -60,6 +60,7 @@ std::vector<std::string> NamesAlong(const Axis& axis, const std::vector<double>&
 
 bool PageNames::MayHave(const Geometry& geometry, const Raster& raster) {
   if (raster.pages > kMostPages / raster.samples) return false;
+  if (!geometry.title.empty()) return true;
   return std::ranges::any_of(DimensionsOfBands(raster), [&](size_t d) {
     return geometry.axes[d].coordinates != nullptr || !geometry.axes[d].names.empty();
   });
@@ -68,6 +69,7 @@ bool PageNames::MayHave(const Geometry& geometry, const Raster& raster) {
 Result<PageNames> PageNames::Read(const Geometry& geometry, const Raster& raster) {
   PageNames names;
   if (!MayHave(geometry, raster)) return names;
+  names.title_ = WithoutMarkup(geometry.title);
   for (const size_t d : DimensionsOfBands(raster)) {
     const Axis& axis = geometry.axes[d];
     if (!axis.names.empty()) {
@@ -90,7 +92,7 @@ std::string PageNames::Of(uint64_t page) const {
     if (index >= dimension.names.size()) continue;
     text = dimension.names[index] + (text.empty() ? "" : ", ") + text;
   }
-  return text.substr(0, kMostBytes);
+  return (text.empty() ? title_ : text).substr(0, kMostBytes);
 }
 
 }  // namespace ndlfs::fs

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The names of the pages of an array: the coordinates along its other dimensions, such as
-// "2000-01-01" or "level=850 hPa", or the names that the array has for its bands. GDAL calls
-// them descriptions of bands. If a pixel has several numbers, each of them has a name: those of
-// the first page come first.
+// "2000-01-01" or "level=850 hPa", or the names that the array has for its bands, else that of
+// the array. GDAL calls them descriptions of bands. If a pixel has several numbers, each of
+// them has a name: those of the first page come first.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +40,7 @@ class PageNames {
     std::vector<std::string> names = {};
   };
   std::vector<Dimension> dimensions_;
+  std::string title_;
 };
 
 }  // namespace ndlfs::fs

@@ -96,13 +96,14 @@ constexpr ArrayViewKind kScopeView = {
 class CountProvider final : public ArrayViewProvider {
  public:
   std::vector<ViewName> Names(const ArrayInput&) const override { return {}; }
-  std::optional<ViewName> Find(const ArrayInput&, std::string_view name) const override {
+  std::optional<Resolution> Resolve(const ArrayInput&, std::string_view name) const override {
     if (!name.ends_with("].count")) return std::nullopt;
-    return ViewName{std::string(name), /*is_listed=*/false};
-  }
-  model::Result<ViewNode> Make(const ArrayInput&, std::string_view name) const override {
-    ++made;
-    return MakeSegmentedView({Zeros{std::stoull(std::string(name.substr(5)))}});
+    Resolution file{{std::string(name), /*is_listed=*/false}};
+    file.make = [this, name = file.name]() -> model::Result<ViewNode> {
+      ++made;
+      return MakeSegmentedView({Zeros{std::stoull(name.substr(5))}});
+    };
+    return file;
   }
   mutable int made = 0;
 };
@@ -121,6 +122,43 @@ class StoreViewsTest : public MountTest {
   const KindProvider<ArrayInput> scope_{kScope};
   const JoinedProvider<ArrayInput> array_views_{{&few_views_, &counts_, &scope_}};
 };
+
+// The views of ndlfs, of a store with two arrays along x.
+class StorePartsTest : public MountTest {
+ protected:
+  FakeStore& AddParts(const std::string& name) {
+    FakeStore& store = AddDirectoryStore(name);
+    store.AddGroup("/");
+    store.AddCoordinate("/x", "acegik");
+    for (const char* path : {"/v", "/w"}) {
+      std::get<model::Ndarray>(store.AddArray(path, "abcdef").node.entity).shape = {{6, "/x"}};
+    }
+    return store;
+  }
+  // How many objects are loaded for a look at a file.
+  int LoadsOf(FakeStore& store, const std::string& path) {
+    const int before = store.loaded;
+    EXPECT_THAT(Find(path), IsOk());
+    return store.loaded - before;
+  }
+};
+
+TEST_F(StorePartsTest, PartOfAGroupLoadsEachArrayOnce) {
+  FakeStore& whole = AddParts("whole.zarr");
+  const int loads = LoadsOf(whole, "whole.zarr/data.nc");
+  FakeStore& part = AddParts("part.zarr");
+  EXPECT_EQ(LoadsOf(part, "part.zarr/data[mean:x=4].nc"), loads);
+  FakeStore& slice = AddParts("slice.zarr");
+  EXPECT_EQ(LoadsOf(slice, "slice.zarr/data[x=99:105].nc"), loads);
+}
+
+TEST_F(StorePartsTest, NameOfASliceReadsEachCoordinateOnce) {
+  FakeStore& store = AddParts("s.zarr");
+  EXPECT_THAT(Read("s.zarr/v/data[x=101:].raw"), IsOkAnd("cdef"));
+  constexpr size_t kChunks = 2;
+  EXPECT_EQ(store.objects["/x"].data->reads(), kChunks);
+  EXPECT_EQ(store.objects["/w"].data->reads(), 0U);
+}
 
 TEST_F(StoreViewsTest, ArrayIsFoundUnderItsOwnNameButNotListed) {
   FakeStore& store = AddDirectoryStore("era5.zarr");

@@ -100,7 +100,7 @@ class GridTest : public ::testing::Test {
   ArrayInput Input(std::string_view name = "t") {
     return *MakeGroupInput(store_, "/", cache_).value()->Load(name).value().array;
   }
-  bool Has(std::string_view file) { return ArrayViews().Find(Input(), file).has_value(); }
+  bool Has(std::string_view file) { return ArrayViews().Resolve(Input(), file).has_value(); }
   model::Result<ViewPtr> Make(std::string_view file) {
     return ArrayViews().MakeFile(Input(), file);
   }

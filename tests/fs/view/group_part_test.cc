@@ -51,8 +51,8 @@ class GroupPartTest : public ::testing::Test {
                                                          std::move(shape), std::move(bytes)));
   }
   std::shared_ptr<const GroupInput> Group() { return *MakeGroupInput(store_, "/", cache_); }
-  std::optional<ViewName> Find(const std::string& name) {
-    return GroupViews().Find(*Group(), name);
+  std::optional<Resolution> Find(const std::string& name) {
+    return GroupViews().Resolve(*Group(), name);
   }
   std::string TrueName(const std::string& name) {
     const auto found = Find(name);
@@ -153,10 +153,45 @@ TEST_F(GroupPartTest, AnItemMeansTheSameForAllArrays) {
   EXPECT_THAT(Bytes("data[lat=#-1].nc"), HasSubstr(Big({8, 9, 10, 11})));
 }
 
+// Loading is counted.
+class CountedGroup final : public GroupInput {
+ public:
+  explicit CountedGroup(std::shared_ptr<const GroupInput> group) : group_(std::move(group)) {}
+  const std::string& path() const override { return group_->path(); }
+  const backends::Node& node() const override { return group_->node(); }
+  std::shared_ptr<const GroupInput> Outer() const override { return group_->Outer(); }
+  model::Result<std::vector<std::string>> List() const override { return group_->List(); }
+  model::Result<std::optional<backends::Link>> GetLink(std::string_view name) const override {
+    return group_->GetLink(name);
+  }
+  model::Result<GroupChild> Load(std::string_view name) const override {
+    ++loads;
+    return group_->Load(name);
+  }
+  mutable int loads = 0;
+
+ private:
+  const std::shared_ptr<const GroupInput> group_;
+};
+
+TEST_F(GroupPartTest, FileIsMadeOfWhatItsNameWasResolvedTo) {
+  const CountedGroup group(Group());
+  const auto file = GroupViews().Resolve(group, "data[mean:lat=2].nc");
+  ASSERT_TRUE(file && !file->refusal);
+  EXPECT_EQ(file->name, "data[mean:lat=2].nc");
+  const CountedGroup whole(Group());
+  const auto all = GroupViews().Resolve(whole, "data.nc");
+  constexpr int kArrays = 4;
+  EXPECT_EQ(group.loads, whole.loads + kArrays);
+  ASSERT_THAT(all->make(), test::IsOk());
+  ASSERT_THAT(file->make(), test::IsOk());
+  EXPECT_EQ(group.loads, whole.loads + kArrays);
+}
+
 TEST_F(GroupPartTest, OneArrayAsAGroupIsCutToo) {
   const ArrayInput array = Group()->Load("t")->array.value();
   const auto group = MakeGroupOfArray(array, "t");
-  const auto found = GroupViews().Find(*group, "data[x=#1].nc");
+  const auto found = GroupViews().Resolve(*group, "data[x=#1].nc");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->name, "data[x=#1].nc");
   EXPECT_FALSE(found->refusal);

@@ -189,8 +189,8 @@ TEST_F(PageTest, OnlyTheFirstChildrenOfALargeGroupAreLoaded) {
 TEST_F(PageTest, PagesOfGroupsAreListedAndThoseOfArraysAreNot) {
   AddArray("/a", "x", 3);
   const auto group = *MakeGroupInput(store_, "/", cache_);
-  EXPECT_TRUE(GroupViews().Find(*group, "index.html")->is_listed);
-  EXPECT_FALSE(ArrayViews().Find(group->Load("a")->array.value(), "index.html")->is_listed);
+  EXPECT_TRUE(GroupViews().Resolve(*group, "index.html")->is_listed);
+  EXPECT_FALSE(ArrayViews().Resolve(group->Load("a")->array.value(), "index.html")->is_listed);
   EXPECT_EQ(ShortName("index.html"), "html");
   EXPECT_EQ(ShortName("preview.png"), "preview");
 }

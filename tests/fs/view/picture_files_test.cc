@@ -765,7 +765,7 @@ class OmeTiffTest : public GridTest {
   }
   model::Result<std::string> ReadImage() {
     group_ = MakeGroupInput(store_, "/image", cache_).value();
-    const auto file = GroupViews().Find(*group_, "data.ome.tif");
+    const auto file = GroupViews().Resolve(*group_, "data.ome.tif");
     if (!file) return model::NotFound("no image");
     EXPECT_FALSE(file->is_listed);
     NDLFS_TRY(const ViewPtr view, GroupViews().MakeFile(*group_, file->name));

@@ -123,7 +123,7 @@ TEST_F(PreviewFileTest, AThumbnailIsSmallAndFoundByItsName) {
   ASSERT_THAT(file, IsOk());
   EXPECT_EQ(file->size(), picture::kMostThumbnailBytes);
   EXPECT_EQ(picture::test::ReadPng(*file).width, picture::kThumbnailWidth);
-  EXPECT_FALSE(ArrayViews().Find(Input(), "thumbnail.png")->is_listed);
+  EXPECT_FALSE(ArrayViews().Resolve(Input(), "thumbnail.png")->is_listed);
 }
 
 TEST_F(PreviewFileTest, ManySmallArraysCostNoMoreThanThreeTimesTheirBytes) {

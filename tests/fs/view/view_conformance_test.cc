@@ -325,7 +325,7 @@ TEST(ViewSizeTest, SizeThatIsToldWithoutTheFileIsThatOfTheFile) {
     const ArrayInput input = InputOf(example, false, cache);
     for (const ViewName& file : ArrayViews().Names(input)) {
       if (file.is_directory) continue;
-      const auto told = ArrayViews().SizeOf(input, file.name);
+      const auto told = ArrayViews().Resolve(input, file.name)->size;
       const auto view = ArrayViews().MakeFile(input, file.name);
       ASSERT_THAT(view, test::IsOk());
       if (told) {
@@ -341,13 +341,12 @@ TEST(ViewSizeTest, SizeThatIsToldWithoutTheFileIsThatOfTheFile) {
 TEST(ViewSizeTest, NothingIsToldOfFilesThatAreRefusedOrNotThere) {
   cache::ChunkCache cache(1 << 20);
   ArrayInput input = InputOf(Numbers("", Datatype::Float32()), false, cache);
-  EXPECT_TRUE(ArrayViews().SizeOf(input, "data.raw"));
-  EXPECT_FALSE(ArrayViews().SizeOf(input, "data.none"));
-  EXPECT_FALSE(ArrayViews().SizeOf(input, "data[0].raw"));
+  EXPECT_TRUE(ArrayViews().Resolve(input, "data.raw")->size);
+  EXPECT_FALSE(ArrayViews().Resolve(input, "data.none"));
   input.elements = nullptr;
-  EXPECT_FALSE(ArrayViews().SizeOf(input, "data.raw"));
-  EXPECT_FALSE(ArrayViews().SizeOf(input, "data.npy"));
-  EXPECT_FALSE(ArrayViews().SizeOf(input, "data.txt"));
+  EXPECT_FALSE(ArrayViews().Resolve(input, "data.raw")->size);
+  EXPECT_FALSE(ArrayViews().Resolve(input, "data.npy")->size);
+  EXPECT_FALSE(ArrayViews().Resolve(input, "data.txt")->size);
 }
 
 // All kinds of segments, with numbers in both orders.

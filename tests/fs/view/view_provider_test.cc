@@ -88,18 +88,17 @@ class RowProvider final : public ArrayViewProvider {
   explicit RowProvider(const ArrayViewProvider& files) : files_(files) {}
 
   std::vector<ViewName> Names(const ArrayInput&) const override { return {}; }
-  std::optional<ViewName> Find(const ArrayInput& input, std::string_view name) const override {
-    const auto row = RowOf(input, name);
-    if (!row) return std::nullopt;
-    auto file = files_.Find(row->input, row->file_name);
+  std::optional<Resolution> Resolve(const ArrayInput& input,
+                                    std::string_view name) const override {
+    auto found = RowOf(input, name);
+    if (!found) return std::nullopt;
+    const auto row = std::make_shared<const Row>(*std::move(found));
+    auto file = files_.Resolve(row->input, row->file_name);
     if (!file) return std::nullopt;
     file->name = fmt::format("data[{}].{}", row->index, ShortName(row->file_name));
     file->is_listed = false;
+    file->make = [row, make = std::move(file->make)] { return make(); };
     return file;
-  }
-  model::Result<ViewNode> Make(const ArrayInput& input, std::string_view name) const override {
-    const auto row = RowOf(input, name);
-    return files_.Make(row->input, row->file_name);
   }
 
  private:
@@ -209,7 +208,7 @@ std::vector<std::string> NamesOf(const std::vector<ViewName>& files) {
 
 TEST_F(ViewProviderTest, NewKindOfFileIsHeaderElementsAndPadding) {
   const ArrayInput input = Input(Shorts());
-  const auto file = cards_.Find(input, "data.cards");
+  const auto file = cards_.Resolve(input, "data.cards");
   ASSERT_TRUE(file);
   EXPECT_FALSE(file->is_listed);
   const auto view = cards_.MakeFile(input, file->name);
@@ -224,10 +223,10 @@ TEST_F(ViewProviderTest, NewKindOfFileIsHeaderElementsAndPadding) {
 TEST_F(ViewProviderTest, KindThatDoesNotApplyIsNotThere) {
   const ArrayInput scalar = Input(std::make_shared<test::MemoryArray>(
       Datatype::Integer(2, false), std::vector<uint64_t>{}, "ab"));
-  EXPECT_FALSE(cards_.Find(scalar, "data.cards"));
+  EXPECT_FALSE(cards_.Resolve(scalar, "data.cards"));
   EXPECT_THAT(cards_.Names(scalar), ::testing::IsEmpty());
-  EXPECT_FALSE(cards_.Find(Input(Shorts()), "data.pdf"));
-  EXPECT_FALSE(ArrayViews().Find(Input(Shorts()), ""));
+  EXPECT_FALSE(cards_.Resolve(Input(Shorts()), "data.pdf"));
+  EXPECT_FALSE(ArrayViews().Resolve(Input(Shorts()), ""));
   EXPECT_THAT(cards_.MakeFile(Input(Shorts()), "data.pdf"),
               test::IsError(model::ErrorCode::kNotFound, "data.pdf"));
 }
@@ -238,9 +237,9 @@ TEST_F(ViewProviderTest, FilesOfWhichThereIsNoEndAreFoundByName) {
   const ArrayInput input = Input(Shorts());
   EXPECT_THAT(NamesOf(all.Names(input)),
               ElementsAre("data.npy", "data.raw", "data.txt", "data.jsonl", "data.cards"));
-  EXPECT_FALSE(all.Find(input, "data[3].raw"));
-  EXPECT_FALSE(all.Find(input, "data[1].jsonl")) << "only of whole arrays";
-  const auto file = all.Find(input, "data[01].txt");
+  EXPECT_FALSE(all.Resolve(input, "data[3].raw"));
+  EXPECT_FALSE(all.Resolve(input, "data[1].jsonl")) << "only of whole arrays";
+  const auto file = all.Resolve(input, "data[01].txt");
   ASSERT_TRUE(file);
   EXPECT_EQ(file->name, "data[1].txt") << "one file, one true name";
   const auto text = all.MakeFile(input, file->name);
@@ -257,10 +256,10 @@ TEST_F(ViewProviderTest, KindMayBeASmallTree) {
   const PartProvider parts(shapes);
   const JoinedProvider<ArrayInput> all({&few_, &shapes, &parts});
   const ArrayInput input = Input(Shorts());
-  const auto whole = all.Find(input, "data.shape");
+  const auto whole = all.Resolve(input, "data.shape");
   ASSERT_TRUE(whole);
   EXPECT_TRUE(whole->is_directory);
-  EXPECT_FALSE(all.Find(input, "data.npy")->is_directory);
+  EXPECT_FALSE(all.Resolve(input, "data.npy")->is_directory);
   const auto tree = all.Make(input, "data.shape");
   ASSERT_THAT(tree, test::IsOk());
   EXPECT_EQ(FileOf(*tree), nullptr);
@@ -273,7 +272,7 @@ TEST_F(ViewProviderTest, KindMayBeASmallTree) {
   EXPECT_THAT(all.MakeFile(input, "data.shape"),
               test::IsError(model::ErrorCode::kUnsupported, "data.shape is a directory"));
   // Parts of arrays have it, too.
-  const auto part = all.Find(input, "data[1:].shape");
+  const auto part = all.Resolve(input, "data[1:].shape");
   ASSERT_TRUE(part && part->is_directory);
   const auto cut = all.Make(input, part->name);
   ASSERT_THAT(cut, test::IsOk());

@@ -174,7 +174,7 @@ class ArrayPartTest : public ::testing::Test {
   template <typename T>
   std::vector<T> Numbers(const std::string& file, const std::string& path = "/t") {
     const ArrayInput input = Input(path);
-    const auto found = ArrayViews().Find(input, file);
+    const auto found = ArrayViews().Resolve(input, file);
     EXPECT_TRUE(found) << file;
     if (!found) return {};
     EXPECT_FALSE(found->refusal) << found->refusal->message();
@@ -191,11 +191,11 @@ class ArrayPartTest : public ::testing::Test {
     return {chars.begin(), chars.end()};
   }
   std::string TrueName(const std::string& file, const std::string& path = "/t") {
-    const auto found = ArrayViews().Find(Input(path), file);
+    const auto found = ArrayViews().Resolve(Input(path), file);
     return found && !found->refusal ? found->name : "";
   }
   std::string Refusal(const std::string& file, const std::string& path = "/t") {
-    const auto found = ArrayViews().Find(Input(path), file);
+    const auto found = ArrayViews().Resolve(Input(path), file);
     if (!found || !found->refusal) return "";
     EXPECT_EQ(found->refusal->code(), ErrorCode::kNotFound);
     return found->refusal->message();
@@ -308,7 +308,7 @@ TEST_F(ArrayPartTest, LayoutsThatDoNotExist) {
   EXPECT_THAT(Refusal("data[axes:lat,x,lon].npy"), HasSubstr("no dimension is called \"lon\""));
   EXPECT_THAT(Refusal("data[axes:lat,x,3].npy"), HasSubstr("\"3\""));
   EXPECT_THAT(Refusal("data[axes:].npy"), HasSubstr("no dimension"));
-  EXPECT_THAT(Refusal("data[axes:x,lat,time].tif"), HasSubstr("order of the store"));
+  EXPECT_THAT(Refusal("data[axes:x,lat,time].vrt"), HasSubstr("order of the store"));
   EXPECT_THAT(Refusal("data[mean:2].jsonl"), HasSubstr("all elements"));
   EXPECT_THAT(Refusal("data[order=F].txt"), HasSubstr("only .npy and .raw"));
   EXPECT_THAT(Refusal("data[order=F].zarr"), HasSubstr("only .npy and .raw"));
@@ -594,9 +594,9 @@ TEST_F(ArrayPartTest, BadSlicesSayWhatIsWrong) {
   EXPECT_THAT(Refusal("data[lat=nan].npy"), HasSubstr("no coordinate"));
   EXPECT_THAT(Refusal("data[lat=].npy"), HasSubstr("no coordinate"));
   EXPECT_THAT(Refusal("data[" + std::string(1'000'000, '9') + "].npy"), HasSubstr("outside"));
-  EXPECT_FALSE(ArrayViews().Find(Input(), "data[0"));
-  EXPECT_FALSE(ArrayViews().Find(Input(), "data[0].png"));
-  EXPECT_FALSE(ArrayViews().Find(Input(), "data[0]npy"));
+  EXPECT_FALSE(ArrayViews().Resolve(Input(), "data[0"));
+  EXPECT_FALSE(ArrayViews().Resolve(Input(), "data[0].png"));
+  EXPECT_FALSE(ArrayViews().Resolve(Input(), "data[0]npy"));
 }
 
 // Lines, whose size is found first.
@@ -604,7 +604,7 @@ class JsonPartTest : public ArrayPartTest {
  protected:
   std::string Lines(const std::string& file, const std::string& path = "/t") {
     const ArrayInput input = Input(path);
-    const auto found = ArrayViews().Find(input, file);
+    const auto found = ArrayViews().Resolve(input, file);
     EXPECT_TRUE(found && !found->refusal) << file;
     if (!found || found->refusal) return "";
     const auto view = ArrayViews().MakeFile(input, found->name);
@@ -674,9 +674,9 @@ TEST_F(JsonPartTest, AnEmptySliceHasNoLines) {
 TEST_F(JsonPartTest, ASliceMayBeSmallEnoughWhereTheArrayIsNot) {
   const auto group = MakeGroupInput(store_, "/", cache_, {.max_bytes = 100});
   const ArrayInput input = (*group)->Load("t")->array.value();
-  EXPECT_TRUE(ArrayViews().Find(input, "data.jsonl")->refusal);
-  EXPECT_TRUE(ArrayViews().Find(input, "data[0].jsonl")->refusal);
-  EXPECT_FALSE(ArrayViews().Find(input, "data[0,0].jsonl")->refusal);
+  EXPECT_TRUE(ArrayViews().Resolve(input, "data.jsonl")->refusal);
+  EXPECT_TRUE(ArrayViews().Resolve(input, "data[0].jsonl")->refusal);
+  EXPECT_FALSE(ArrayViews().Resolve(input, "data[0,0].jsonl")->refusal);
 }
 
 TEST_F(JsonPartTest, ABrokenChunkIsAnErrorOfItsSlicesAlone) {
@@ -695,9 +695,9 @@ TEST_F(JsonPartTest, UnpackedValuesHaveNone) {
                                            test::Raw(1.0F) + test::Raw(2.0F)));
       }(),
       "_FillValue", model::Value(2.0), Datatype::Float32());
-  ASSERT_TRUE(ArrayViews().Find(Input("/p"), "values[:1].npy"));
-  EXPECT_FALSE(ArrayViews().Find(Input("/p"), "values.jsonl"));
-  EXPECT_FALSE(ArrayViews().Find(Input("/p"), "values[:1].jsonl"));
+  ASSERT_TRUE(ArrayViews().Resolve(Input("/p"), "values[:1].npy"));
+  EXPECT_FALSE(ArrayViews().Resolve(Input("/p"), "values.jsonl"));
+  EXPECT_FALSE(ArrayViews().Resolve(Input("/p"), "values[:1].jsonl"));
 }
 
 TEST_F(JsonPartTest, TextsAreCoordinates) {
@@ -731,6 +731,16 @@ TEST_F(ArrayPartTest, HalfFloatsAreCoordinates) {
   EXPECT_EQ(TrueName("data[h=-1:0.2].npy", "/s"), "data[1:3].npy");
   EXPECT_EQ(TrueName("data[h=~-1.9].npy", "/s"), "data[3].npy");
   EXPECT_THAT(Refusal("data[h=0.3].npy", "/s"), HasSubstr("no coordinate \"0.3\""));
+}
+
+TEST_F(ArrayPartTest, LeastAndLargestOfSmallFloatsHaveTheirType) {
+  store_->AddArray("/small", std::make_shared<test::MemoryArray>(
+                                 Datatype::Float("float16", 2), std::vector<uint64_t>{4},
+                                 std::string("\x00\x38\x66\x2e\x00\xbc\x00\xc0", 8)));
+  EXPECT_THAT(Text("data[min:2].npy", "/small"), HasSubstr("'descr': '<f2'"));
+  EXPECT_THAT(Numbers<uint16_t>("data[min:2].raw", "/small"), ElementsAre(0x2e66, 0xc000));
+  EXPECT_THAT(Numbers<uint16_t>("data[max:2].raw", "/small"), ElementsAre(0x3800, 0xbc00));
+  EXPECT_THAT(Numbers<double>("data[mean:4].raw", "/small"), ElementsAre(::testing::_));
 }
 
 // 10^8 coordinates 0, 2, 4 ..., which counts the chunks that are decoded.
@@ -993,7 +1003,7 @@ TEST_F(UnpackedTest, ListsOfMissingValuesCountAll) {
 }
 
 TEST_F(UnpackedTest, ArraysThatAreNotPackedAreTheirValues) {
-  EXPECT_TRUE(ArrayViews().Find(Input(), "values.npy"));
+  EXPECT_TRUE(ArrayViews().Resolve(Input(), "values.npy"));
   AddPacked<int16_t>(kInt16, {1, 2});
   EXPECT_THAT(Numbers<int16_t>("values.raw", "/p"), ElementsAre(1, 2));
 }
@@ -1002,7 +1012,7 @@ TEST_F(UnpackedTest, FactorsThatAreNoNumberGiveNoValues) {
   for (const model::Value& scale : {model::Value("0.5"), model::Value(double{NAN}),
                                     model::Value(model::Value::List{1, 2})}) {
     AddNumber(AddPacked<int16_t>(kInt16, {1}), "scale_factor", scale);
-    EXPECT_FALSE(ArrayViews().Find(Input("/p"), "values.npy"));
+    EXPECT_FALSE(ArrayViews().Resolve(Input("/p"), "values.npy"));
   }
 }
 
@@ -1103,7 +1113,7 @@ TEST_F(UnpackedTest, DaysThatNumpyHasNotAreText) {
   auto& node = AddPacked<int16_t>(kInt16, {59});
   AddText(node, "units", "days since 2000-01-01");
   AddText(node, "calendar", "360_day");
-  EXPECT_FALSE(ArrayViews().Find(Input("/p"), "values.npy"));
+  EXPECT_FALSE(ArrayViews().Resolve(Input("/p"), "values.npy"));
   EXPECT_EQ(Text("values.txt", "/p").substr(0, 19), "2000-02-30T00:00:00");
 }
 

@@ -366,19 +366,37 @@ TEST_F(ClassicGroupTest, NamesThatNetCdfRefusesAreChangedAndTold) {
   EXPECT_EQ(variables.at(5).name, accents.substr(0, 256));
   EXPECT_EQ(variables.at(6).name, accents.substr(0, 252) + "_2") << "no half character";
   EXPECT_EQ(variables.at(0).name, "a:b");
-  EXPECT_EQ(variables.at(1).name, "_-x");
+  EXPECT_EQ(variables.at(1).name, "_-x_2");
   EXPECT_EQ(Find(variables.at(1).attributes, "ndlfs_name")->values, "-x");
-  EXPECT_EQ(variables.at(2).name, "_-x_2");
-  EXPECT_EQ(Find(variables.at(2).attributes, "ndlfs_name")->values, "_-x");
+  EXPECT_EQ(variables.at(2).name, "_-x") << "a name that netCDF takes stays";
+  EXPECT_EQ(Find(variables.at(2).attributes, "ndlfs_name"), nullptr);
 }
 
 TEST_F(ClassicGroupTest, CharactersOfNamesAreComposed) {
   AddArray("/e\u0301", Datatype::Float32(), {2});
   AddArray("/\u00e9", Datatype::Float32(), {2});
   const auto variables = Make().header.variables;
-  EXPECT_EQ(variables.at(0).name, "\u00e9");
+  EXPECT_EQ(variables.at(0).name, "\u00e9_2");
   EXPECT_EQ(Find(variables.at(0).attributes, "ndlfs_name")->values, "e\u0301");
-  EXPECT_EQ(variables.at(1).name, "\u00e9_2");
+  EXPECT_EQ(variables.at(1).name, "\u00e9");
+  EXPECT_EQ(Find(variables.at(1).attributes, "ndlfs_name"), nullptr);
+}
+
+// CDO takes the dates of a dimension from the variable of its name.
+TEST_F(ClassicGroupTest, DimensionOfForecastPeriodsHasTheNameOfTheTimesAlongIt) {
+  const auto name = [](const char* text) {
+    return model::Attribute{"standard_name", Datatype::String(), {}, model::Value(text), {}};
+  };
+  AddCoordinate("/step", Datatype::Float64(), 2).attributes = {name("forecast_period")};
+  model::Ndarray& times = AddArray("/valid_time", Datatype::Float64(), {2});
+  times.attributes = {name("time")};
+  times.shape[0].dimcoord = "/step";
+  AddArray("/t", Datatype::Float32(), {2, 3}).shape[0].dimcoord = "/step";
+  const Content content = Make();
+  EXPECT_EQ(content.header.variables[0].name, "step");
+  for (const size_t i : {0, 1, 2}) {
+    EXPECT_EQ(DimensionsOf(content, i)[0], "valid_time") << i;
+  }
 }
 
 TEST_F(ClassicGroupTest, LargeAttributesAreWhole) {

@@ -88,7 +88,7 @@ class Dap4Test : public testing::Test {
   std::string Read(const std::string& name) {
     const auto group = MakeGroupInput(hierarchy_, "/", cache_);
     EXPECT_TRUE(group);
-    const auto found = provider_.Find(**group, name);
+    const auto found = provider_.Resolve(**group, name);
     if (!found) return "none";
     if (found->refusal) return found->refusal->message();
     const auto node = provider_.Make(**group, found->name);

@@ -67,7 +67,7 @@ class DapTest : public testing::Test {
   std::string Read(const std::string& name) {
     const auto group = MakeGroupInput(hierarchy_, "/", cache_);
     EXPECT_TRUE(group);
-    const auto found = provider_.Find(**group, name);
+    const auto found = provider_.Resolve(**group, name);
     if (!found) return "none";
     if (found->refusal) return found->refusal->message();
     const auto node = provider_.Make(**group, found->name);
@@ -202,7 +202,7 @@ TEST_F(DapTest, WrongConstraintsHaveReasons) {
 TEST_F(DapTest, NoListingShowsThem) {
   const auto group = MakeGroupInput(hierarchy_, "/", cache_);
   EXPECT_TRUE(provider_.Names(**group).empty());
-  EXPECT_FALSE(provider_.Find(**group, "data.dds")->is_listed);
+  EXPECT_FALSE(provider_.Resolve(**group, "data.dds")->is_listed);
 }
 
 TEST_F(DapTest, TextsAreFilledUpToFourBytes) {

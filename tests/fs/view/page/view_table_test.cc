@@ -55,7 +55,7 @@ class TableTest : public ::testing::Test {
   }
   std::string Table(const std::string& name = "values.csv") {
     const auto group = Group();
-    if (!GroupViews().Find(*group, name)) return "none";
+    if (!GroupViews().Resolve(*group, name)) return "none";
     const auto view = GroupViews().MakeFile(*group, name);
     EXPECT_THAT(view, test::IsOk());
     return ReadAll(**view);
@@ -184,7 +184,7 @@ TEST_F(TableTest, StructsAreRows) {
       Datatype::PackedCompound({{"p", point}, {"n", Datatype::Integer(1, false)}});
   Add("/t", type, 2, test::Raw(int16_t{-5}) + "\1\2" + test::Raw(int16_t{6}) + "\3\4");
   const ArrayInput input = Group()->Load("t")->array.value();
-  ASSERT_TRUE(ArrayViews().Find(input, "table.csv"));
+  ASSERT_TRUE(ArrayViews().Resolve(input, "table.csv"));
   const auto view = ArrayViews().MakeFile(input, "table.csv");
   ASSERT_THAT(view, test::IsOk());
   EXPECT_EQ(ReadAll(**view), "p.x,p.y,n\n-5,1,2\n6,3,4\n");
