@@ -18,11 +18,11 @@
 #include "backends/formats.h"
 #include "model/path_name.h"
 #include "tests/support/format_examples.h"
+#include "tests/support/hdf5_files.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
 #include "tests/support/result.h"
-#include "tests/support/hdf5_files.h"
 
 namespace ndlfs::backends {
 namespace {
