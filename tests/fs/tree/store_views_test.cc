@@ -126,6 +126,10 @@ class StoreViewsTest : public MountTest {
 // The views of ndlfs, of a store with two arrays along x.
 class StorePartsTest : public MountTest {
  protected:
+  StorePartsTest() {
+    context_.services.group_views = &GroupViews();
+    context_.services.array_views = &ArrayViews();
+  }
   FakeStore& AddParts(const std::string& name) {
     FakeStore& store = AddDirectoryStore(name);
     store.AddGroup("/");
