@@ -219,53 +219,62 @@ Result<void> Input::Load(uint64_t page, size_t inside, ByteSpan out) const {
   Bytes block(std::min(size() - begin, pages * kPageBytes));
   NDLFS_RETURN_IF_ERROR(ReadStore(begin, block.span()));
   std::memcpy(out.data(), block.data() + (page - first) * kPageBytes + inside, out.size());
-  for (uint64_t at = 0; at < block.size(); at += kPageBytes) {
-    const size_t bytes = std::min<size_t>(kPageBytes, block.size() - at);
-    Pages::Shared().Insert(id_, first + at / kPageBytes, block.span().subspan(at, bytes));
-  }
+  KeepPages(first, block.span());
   return {};
 }
 
 void Input::Prefetch(std::vector<uint64_t> offsets, uint64_t bytes) const {
-  constexpr size_t kMostPages = 512;  // of those that are kept
-  // What is farther apart is not worth to be read with all that is between.
-  constexpr uint64_t kGap = uint64_t{64} << 10;
-  if (!is_remote()) return;
+  // In pages: what is farther apart is not worth to be read with all that is between; what one
+  // request has; and what all have, which is half of what is kept.
+  constexpr uint64_t kGap = 16;
+  constexpr uint64_t kMostInRequest = 256;
+  constexpr uint64_t kMostPages = 2048;
+  if (!is_remote() || bytes == 0) return;
   std::ranges::sort(offsets);
-  std::vector<ReadRequest> requests;
-  uint64_t next = 0;  // the first page that was not looked at
+  struct Span {
+    uint64_t first;
+    uint64_t end;
+  };
+  std::vector<Span> spans;
+  uint64_t pages = 0;
   for (const uint64_t offset : offsets) {
     if (offset >= size()) break;
-    const uint64_t end = offset + std::min(bytes, size() - offset);
-    for (next = std::max(next, offset / kPageBytes);
-         next * kPageBytes < end && requests.size() < kMostPages; ++next) {
-      if (Pages::Shared().Has(id_, next)) continue;
-      const ByteRange range{next * kPageBytes, kPageBytes};
-      requests.push_back({"", {.range = range, .if_match = info_.generation}, kPageBytes});
+    const uint64_t end = (offset + std::min(bytes, size() - offset) - 1) / kPageBytes + 1;
+    for (uint64_t page = offset / kPageBytes; page < end && pages < kMostPages; ++page) {
+      const bool is_near = !spans.empty() && page < spans.back().end + kGap;
+      if ((is_near && page < spans.back().end) || Pages::Shared().Has(id_, page)) continue;
+      if (!is_near || page - spans.back().first >= kMostInRequest)
+        spans.push_back({page, page});
+      pages += page + 1 - spans.back().end;
+      spans.back().end = page + 1;
     }
   }
   // One page alone comes with those around it when it is read.
-  if (requests.size() < 2) return;
-  // Stores join only requests in ascending order.
-  std::vector<ReadRequest> groups;
-  for (size_t end = requests.size(), begin = end; end > 0; end = begin) {
-    do {
-      --begin;
-    } while (begin > 0 &&
-             requests[begin].options.range.offset - requests[begin - 1].options.range.offset <=
-                 kGap);
-    const auto at = requests.begin();
-    groups.insert(groups.end(), at + static_cast<ptrdiff_t>(begin),
-                  at + static_cast<ptrdiff_t>(end));
+  if (pages < 2) return;
+  // Stores join requests in ascending order, whatever is between them.
+  std::ranges::reverse(spans);
+  std::vector<ReadRequest> requests;
+  for (const Span& span : spans) {
+    const uint64_t count = (span.end - span.first) * kPageBytes;
+    const ByteRange range{span.first * kPageBytes, count};
+    requests.push_back({"", {.range = range, .if_match = info_.generation}, count});
   }
-  const auto answers = store_->ReadMany(groups);
+  const auto answers = store_->ReadMany(requests);
   for (size_t i = 0; i < answers.size(); ++i) {
-    const uint64_t begin = groups[i].options.range.offset;
+    const ByteRange& range = requests[i].options.range;
     if (!answers[i] || !*answers[i]) continue;
     const Value& value = **answers[i];
-    const bool is_whole = value.bytes.size() == std::min(kPageBytes, size() - begin);
+    const bool is_whole =
+        value.bytes.size() == std::min<uint64_t>(range.length, size() - range.offset);
     if (!is_whole || value.info.generation != info_.generation) continue;
-    Pages::Shared().Insert(id_, begin / kPageBytes, value.bytes.span());
+    KeepPages(range.offset / kPageBytes, value.bytes.span());
+  }
+}
+
+void Input::KeepPages(uint64_t first, ConstByteSpan block) const {
+  for (uint64_t at = 0; at < block.size(); at += kPageBytes) {
+    const size_t bytes = std::min<size_t>(kPageBytes, block.size() - at);
+    Pages::Shared().Insert(id_, first + at / kPageBytes, block.subspan(at, bytes));
   }
 }
 

@@ -97,6 +97,8 @@ class Input {
   model::Result<void> TryReadStore(uint64_t offset, ByteSpan out) const;
   // Reads the page with a block around it, and copies `out` from it.
   model::Result<void> Load(uint64_t page, size_t inside, ByteSpan out) const EXCLUDES(mutex_);
+  // Keeps these bytes of the file, which begin with a page.
+  void KeepPages(uint64_t first, ConstByteSpan block) const;
   // How many pages to read at `page`: the more, the more were read near it lately.
   uint64_t BlockAt(uint64_t page) const EXCLUDES(mutex_);
 
