@@ -25,7 +25,7 @@ class MemoryBudget {
   static constexpr uint64_t kLoad = uint64_t{8} << 20;
   static constexpr uint64_t kCharged = kBeside - kProgram - kLoad;
 
-  // Who keeps what is likely to be used again.
+  // What is kept because it is likely to be used again.
   enum class Pool : uint8_t {
     kStores,     // opened ones
     kEntities,   // their groups and arrays as the mount shows them
