@@ -226,7 +226,7 @@ Result<void> Input::Load(uint64_t page, size_t inside, ByteSpan out) const {
 void Input::Prefetch(std::vector<uint64_t> offsets, uint64_t bytes) const {
   // In pages: what is farther apart is not worth to be read with all that is between; what one
   // request has; and what all have, which is half of what is kept.
-  constexpr uint64_t kGap = 16;
+  constexpr uint64_t kGap = 32;
   constexpr uint64_t kMostInRequest = 256;
   constexpr uint64_t kMostPages = 2048;
   if (!is_remote() || bytes == 0) return;

@@ -7,6 +7,7 @@
 #include "model/ndl/ndl_writer.h"
 #include "tests/support/hdf5_files.h"
 #include "tests/support/read_array.h"
+#include "tests/support/read_group.h"
 
 namespace ndlfs::backends {
 namespace {
