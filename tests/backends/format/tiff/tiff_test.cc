@@ -1049,7 +1049,7 @@ TEST_F(TiffTest, FirstOfEqualFieldsCounts) {
   }
 }
 
-std::vector<std::string> NotesOf(const Node& node) {
+std::vector<std::string> TiffNotes(const Node& node) {
   return dynamic_cast<const SourceNotes&>(*node.source).notes();
 }
 
@@ -1078,7 +1078,7 @@ TEST_F(TiffTest, StripsThatDecodeToMoreAreCut) {
         continue;
       }
       EXPECT_THAT(Elements("/image"), IsOkAnd(std::string(2 * columns, 'a'))) << compression;
-      EXPECT_EQ(NotesOf(*Load("/image")).size(), columns == 3 ? 1u : 0u) << compression;
+      EXPECT_EQ(TiffNotes(*Load("/image")).size(), columns == 3 ? 1u : 0u) << compression;
     }
   }
 }
@@ -1120,13 +1120,13 @@ TEST_F(TiffTest, StripsOfNoBytesAreAbsent) {
     fields[279] = {3, {3, 0}};
   }));
   EXPECT_THAT(Elements("/image"), IsOkAnd(std::string("\1\2\3\0\0\0", 6)));
-  EXPECT_THAT(NotesOf(*Load("/image")), ElementsAre(HasSubstr("strips of 0 bytes")));
+  EXPECT_THAT(TiffNotes(*Load("/image")), ElementsAre(HasSubstr("strips of 0 bytes")));
 }
 
 TEST_F(TiffTest, UncompressedStripsAreAsLongAsTheirPixels) {
   Open(SmallImage([](auto& fields) { fields[279] = {4, {5}}; }));
   EXPECT_THAT(Elements("/image"), IsOkAnd("\1\2\3\4\5\6"));
-  EXPECT_THAT(NotesOf(*Load("/image")), ElementsAre(HasSubstr("strips have fewer bytes")));
+  EXPECT_THAT(TiffNotes(*Load("/image")), ElementsAre(HasSubstr("strips have fewer bytes")));
   // Samples of 12 bits, whose last row is not filled up in the count.
   TiffBuilder file;
   auto fields = TiffBuilder::Image(1, 2, 12, file.Data("\x12\x30\x45\x60"));
