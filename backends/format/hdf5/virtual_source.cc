@@ -99,6 +99,16 @@ class Elements1D {
 
   std::vector<Axis>& axes() { return axes_; }
 
+  // Of all elements; capped.
+  uint64_t Count() const {
+    if (!is_regular_) return runs_.empty() ? 0 : runs_.back().ordinal + runs_.back().count;
+    uint64_t all = 1;
+    for (const Axis& axis : axes_) {
+      all = CheckedMultiply(all, axis.count).value_or(UINT64_MAX);
+    }
+    return all;
+  }
+
   // The place of an element, and how many behind it follow each other along the last dimension;
   // 0 for an ordinal that the selection does not have.
   uint64_t At(uint64_t ordinal, Shape& place) const {
@@ -666,6 +676,11 @@ class VirtualSource final : public ArraySource {
       SourceReader reader(*source);
       NDLFS_TRY(Elements1D from, Elements1D::Make(piece.from, reader.spec().shape));
       Match(piece, to, from);
+      // What grows may have any length.
+      if (!UnlimitedAxis(piece.from) && to.Count() > from.Count()) {
+        return model::Corrupt("{}: insufficient elements: {} of {}", piece.file, from.Count(),
+                              to.Count());
+      }
       NDLFS_RETURN_IF_ERROR(assembly.Put(to, from, reader, limit), piece.file);
       return true;
     }
