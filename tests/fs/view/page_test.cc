@@ -254,7 +254,7 @@ TEST_F(PageTest, PicturesOfWellsAreBounded) {
   for (size_t at = 0; (at = page.find("<img", at)) != page.npos; ++at) ++pictures;
   const bool has_pictures =
       GroupViews()
-          .Find(*MakeGroupInput(store_, "/p", cache_).value(), "index.html")
+          .Resolve(*MakeGroupInput(store_, "/p", cache_).value(), "index.html")
           .has_value() &&
       pictures > 0;
   if (!has_pictures) GTEST_SKIP() << "a build without pictures";
