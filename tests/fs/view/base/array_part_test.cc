@@ -910,12 +910,12 @@ TEST_F(UnpackedTest, BandsHaveTheirOwnFactors) {
   EXPECT_THAT(Numbers<double>("values[1:,::-1].raw", "/p"), ElementsAre(405, 30, 605, nan));
   EXPECT_THAT(Numbers<double>("values[axes:band,y].raw", "/p"),
               ElementsAre(10, 30, nan, 205, 405, 605));
-  EXPECT_THAT(Text("values.csv", "/p"), HasSubstr("205"));
+  EXPECT_THAT(Text("values.txt", "/p"), HasSubstr("205"));
   add({"band", "x"}, {2, 3});
   EXPECT_THAT(Numbers<double>("values.raw", "/p"), ElementsAre(10, 20, 30, 405, nan, 605));
   EXPECT_THAT(Numbers<double>("values[-1].raw", "/p"), ElementsAre(405, nan, 605));
   add({"y", "x"}, {2, 3});
-  EXPECT_THAT(Text("values.csv", "/p"), HasSubstr("6"));
+  EXPECT_THAT(Text("values.txt", "/p"), HasSubstr("6"));
   EXPECT_EQ(Numbers<float>("values.raw", "/p")[5], 6);
 }
 
