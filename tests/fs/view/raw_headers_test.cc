@@ -197,7 +197,8 @@ TEST_F(RawHeadersTest, SizeIsTheSameWhateverTheCoordinatesAre) {
 TEST_F(RawHeadersTest, Nrrd) {
   AddMapOf(Datatype::Float64());
   EXPECT_EQ(ReadText("data.nhdr"),
-            "NRRD0004\ncontent: t\ntype: double\ndimension: 3\nspace dimension: 2\n"
+            "NRRD0004\ncontent: t\ntype: double\ndimension: 3\nsample units: K\n"
+            "space dimension: 2\n"
             "space directions: (0.5,0) (0,-2) none\nspace origin: (10,60)\n"
             "space units: \"degrees_east\" \"degrees_north\"\nsizes: 4 3 2\n"
             "spacings: nan nan nan\naxis mins: nan nan nan\ncenters: node node node\n"
