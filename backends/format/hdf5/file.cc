@@ -158,10 +158,14 @@ Result<Location> File::LocationOf(const std::string& group, const Walked& opened
   return Location{KindOf(object), {}, {}};
 }
 
-Result<ObjectInfo> File::Describe(const std::string& path) const {
+Result<ObjectInfo> File::Describe(const std::string& path,
+                                  std::optional<MetadataTurn>* turn) const {
   return Ask<ObjectInfo>([&]() -> Result<ObjectInfo> {
     NDLFS_TRY(const Walked walked, WalkTo(path));
     const Object& object = walked.object;
+    if (turn != nullptr && !*turn && object.MayHaveLargeAttributes()) {
+      NDLFS_TRY(*turn, MetadataTurn::Take(MetadataTurn::kMost / 3));
+    }
     ObjectInfo info;
     info.kind = KindOf(object);
     // A dataset describes its dimensions in attributes, too.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "backends/format/hdf5/object.h"
 #include "backends/format/hdf5/object_index.h"
 #include "backends/format/hdf5/scales.h"
+#include "backends/store/metadata_turn.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
@@ -47,7 +49,9 @@ class File {
   model::Result<std::vector<Child>> List(const std::string& path) const;
 
   // Describes the object at `path`, where Find() has found one.
-  model::Result<ObjectInfo> Describe(const std::string& path) const;
+  // Takes a turn for attributes that may be large, to be kept until they are used.
+  model::Result<ObjectInfo> Describe(const std::string& path,
+                                     std::optional<MetadataTurn>* turn = nullptr) const;
 
   // `count` elements of a dataset as they are shown, made of `stored`, their bytes in the file.
   // `regions_as_elements`: whether region references name each element, even if these are one

@@ -158,7 +158,8 @@ class Hdf5Hierarchy final : public Hierarchy {
     NDLFS_TRY(const uint64_t version, Version(shown));
     if (auto node = nodes_.Find(shown, version)) return node;
     std::string path = shown;
-    NDLFS_TRY(const ObjectInfo info, Describe(opened, path));
+    std::optional<MetadataTurn> turn;
+    NDLFS_TRY(const ObjectInfo info, Describe(opened, path, turn));
     auto node = BuildNode(opened, path, info, options_.max_chunk_size);
     if (options_.shared && info.dataset && HasOtherFiles(*info.dataset)) {
       node = WithoutData(*node);
@@ -192,25 +193,27 @@ class Hdf5Hierarchy final : public Hierarchy {
   // The object that is shown at `path`, which becomes its path in the file:
   // one more look, with netCDF-4's prefix, where nothing or only a dimension
   // has that name.
-  static Result<ObjectInfo> Describe(const OpenedFile& opened, std::string& path) {
-    auto info = DescribeAt(opened, path);
+  static Result<ObjectInfo> Describe(const OpenedFile& opened, std::string& path,
+                                     std::optional<MetadataTurn>& turn) {
+    auto info = DescribeAt(opened, path, turn);
     const bool is_other = info ? info->dataset && info->dataset->is_dimension_only
                                : info.error().code() == model::ErrorCode::kNotFound;
     if (!is_other || path == "/") return info;
     const std::string prefixed =
         model::JoinPath(model::ParentPath(path), PrefixedName(model::BaseName(path)));
-    auto variable = DescribeAt(opened, prefixed);
+    auto variable = DescribeAt(opened, prefixed, turn);
     if (!variable || !variable->dataset) return info;
     path = prefixed;
     return variable;
   }
 
-  static Result<ObjectInfo> DescribeAt(const OpenedFile& opened, const std::string& path) {
+  static Result<ObjectInfo> DescribeAt(const OpenedFile& opened, const std::string& path,
+                                       std::optional<MetadataTurn>& turn) {
     NDLFS_TRY(const Location location, opened.file->Find(path));
     switch (location.kind) {
       case ObjectKind::kGroup:
       case ObjectKind::kDataset: {
-        NDLFS_TRY(auto info, opened.file->Describe(path));
+        NDLFS_TRY(auto info, opened.file->Describe(path, &turn));
         if (!info.dataset) return info;
         NDLFS_RETURN_IF_ERROR(CheckDatasetInfo(*info.dataset));
         NDLFS_RETURN_IF_ERROR(SetVirtualShape(opened, *info.dataset));

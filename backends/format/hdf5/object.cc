@@ -57,16 +57,21 @@ Result<void> ParseAttribute(const Metadata& file, ConstByteSpan message, RawAttr
   return {};
 }
 
-// The attributes that lie in a heap (IV.A.2.v).
+// The heap that an attribute info message (IV.A.2.v) names.
+uint64_t AddressOfDense(const Metadata& file, Cursor& in) {
+  constexpr uint64_t kHasMaximum = 1;
+  in.Skip(1);
+  if (in.Number(1) & kHasMaximum) in.Skip(2);
+  return in.Address(file.offset_bytes());
+}
+
+// The attributes that lie in a heap.
 Result<void> ReadDense(const Metadata& file, ConstByteSpan info,
                        std::vector<RawAttribute>& attributes) {
-  constexpr uint64_t kHasMaximum = 1;
   constexpr uint64_t kIsShared = 2;
   constexpr size_t kIdBytes = 8;
   Cursor in(info);
-  in.Skip(1);
-  if (in.Number(1) & kHasMaximum) in.Skip(2);
-  const uint64_t heap_address = in.Address(file.offset_bytes());
+  const uint64_t heap_address = AddressOfDense(file, in);
   const uint64_t by_name = in.Address(file.offset_bytes());
   NDLFS_RETURN_IF_ERROR(in.Check("the attribute info"));
   if (heap_address == kNowhere) return {};
@@ -159,6 +164,15 @@ Object::Kind Object::kind() const {
 const Result<std::vector<RawAttribute>>& Object::attributes() const {
   if (!attributes_) attributes_ = ReadAll(*file_, *header_);
   return *attributes_;
+}
+
+bool Object::MayHaveLargeAttributes() const {
+  constexpr uint64_t kSmallHeader = uint64_t{64} << 10;
+  if (header_->held_bytes() > kSmallHeader) return true;
+  const HeaderMessage* info = header_->Find(MessageType::kAttributeInfo);
+  if (info == nullptr) return false;
+  Cursor in(info->body);
+  return AddressOfDense(*file_, in) != kNowhere;
 }
 
 const RawAttribute* Object::Attribute(std::string_view name) const {

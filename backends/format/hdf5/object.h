@@ -53,6 +53,8 @@ class Object {
   // In the order of their creation if the object tracks it, else by name. Reads them when they
   // are first asked for.
   const model::Result<std::vector<RawAttribute>>& attributes() const;
+  // Whether they may be many or large. Attributes in the header are at most 64 KiB each.
+  bool MayHaveLargeAttributes() const;
   // Null if there is no such attribute.
   const RawAttribute* Attribute(std::string_view name) const;
   // The text of an attribute of one element; nullopt if there is no such attribute.

@@ -325,7 +325,12 @@ std::map<model::WideInt, std::string> FlagNames(
   if (words.size() != values.size() || words.size() > kMostFlags) return names;
   for (size_t i = 0; i < words.size(); ++i) {
     const auto* number = values[i].integer();
+    const double* real = values[i].real();          // of a variable of floats
+    constexpr double kMostReal = 9007199254740992;  // 2^53
     if (number != nullptr) names.emplace(*number, words[i]);
+    if (real != nullptr && std::abs(*real) <= kMostReal && std::trunc(*real) == *real) {
+      names.emplace(static_cast<int64_t>(*real), words[i]);
+    }
   }
   return names;
 }
