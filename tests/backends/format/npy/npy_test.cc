@@ -371,7 +371,7 @@ TEST(NpyTest, HeaderLengthBeyondTheFile) {
 
 TEST(NpyTest, HeaderLengthBeyondReason) {
   EXPECT_EQ(ErrorOf(std::string(kNpyMagic) + std::string("\2\0\xff\xff\xff\xff{}", 8)),
-            "a header of 4294967295 bytes, more than 1048576");
+            "a header of 4294967295 bytes, more than 262144");
 }
 
 TEST(NpyTest, HeaderIsNoLiteral) {
