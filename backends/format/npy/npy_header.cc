@@ -20,9 +20,9 @@ namespace {
 using model::BadInput;
 using model::Quote;
 
-constexpr size_t kPrologueSize = 12;  // magic, version, the longer length
+constexpr size_t kPrologueSize = 12;                    // magic, version, the longer length
 constexpr size_t kMaxHeaderLength = size_t{256} << 10;  // some 12,000 fields
-constexpr size_t kMaxRank = 64;  // NumPy 2's; 32 before
+constexpr size_t kMaxRank = 64;                         // NumPy 2's; 32 before
 
 struct Prologue {
   int version;  // 1, 2 or 3
