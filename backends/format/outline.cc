@@ -119,6 +119,9 @@ model::Result<model::DimCoord> LoadArray(const Hierarchy& hierarchy, const Outli
   NDLFS_TRY(const auto node, NodeOf(hierarchy, outline, path));
   model::DimCoord array;
   static_cast<model::Ndarray&>(array) = node->array();
+  if (outline.kind == Outline::Kind::kDimCoord && array.shape.size() != 1) {
+    return model::Corrupt("a coordinate of {} dimensions", array.shape.size());
+  }
   if (!outline.link) {
     array.layout = node->layout();
     return array;

@@ -259,7 +259,7 @@ class Builder {
     if (stored) DescribeElements(info, *stored, array);
     NameDimensions(info, grid, array);
     if (grid != nullptr) NamePlace(path, array);
-    const bool is_coordinate = info.is_coordinate && info.shape.size() == 1 &&
+    const bool is_coordinate = info.is_coordinate && array.shape.size() == 1 &&
                                array.dimension_names.size() == 1 &&
                                array.dimension_names[0] == array.name;
     auto source = MakeArraySource(file_, std::move(info), options_.max_chunk_size);
