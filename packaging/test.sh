@@ -33,7 +33,7 @@ parts=()
 # several readers, or changes under them.
 threads='^(mount[.](access|changes|load|users)$|cache_test|fs_threads_test)'
 # What mounts, and what the optimized executable has to show: that it bears faults, limits and load, and that
-# random stores are right; and schedules, whose scheduler takes the place of functions that sanitizers replace.
+# random stores and copies are right; and schedules, whose scheduler takes the place of functions that sanitizers replace.
 # Everything else has run with the sanitizers.
 of_executable='^schedules_test|^mount[.](faults|nth_[a-z_]*|differential|waiting|limits|load|views|copies|random|writer|tools|recipes|clocks|command_line|system|old_kernel)'
 # What mounts waits more than it computes.
