@@ -12,6 +12,7 @@
 #include <exception>
 #include <list>
 #include <map>
+#include <memory>
 #include <new>
 #include <optional>
 #include <span>
@@ -39,6 +40,8 @@ using model::MutexLock;
 // libmicrohttpd writes to all of it after a reply. So a connection that waits for its next
 // request still takes this memory.
 constexpr size_t kConnectionMemory = size_t{16} << 10;
+// What libmicrohttpd takes for a parameter of a target, beside its text.
+constexpr size_t kMemoryOfParameter = 64;
 // While more connections are open, each is closed after its reply. So 16 MiB is the most that
 // idle connections take in this way; one that has sent nothing takes a tenth.
 constexpr uint64_t kMostKept = 1000;
@@ -56,13 +59,35 @@ constexpr uint64_t kMostRequestBody = uint64_t{64} << 10;
 // libmicrohttpd closes connections a moment after it was told to: so many more fit until then.
 constexpr unsigned kLeaving = 64;
 
+// A request of a connection, from its first line to the end of its reply. Only used by the
+// thread that waits for connections.
+struct Transaction {
+  explicit Transaction(const char* uri) : target(uri), target_end(uri + target.size()) {}
+  std::string target;
+  const char* target_end;  // where it came
+  HttpRequest request;
+  std::shared_ptr<Exchange> exchange;  // may be null
+  bool has_begun = false;              // its fields were read
+  uint64_t body_size = 0;
+};
+
 // A connection, from the moment when it was accepted.
 struct Connection {
+  // After a request that it has no memory for, libmicrohttpd 0.9.75 closes the connection and
+  // does not say that the request has ended: it ends with the connection at the latest.
+  ~Connection() { EndRequest(); }
+  void EndRequest() {
+    is_busy = false;
+    if (transaction && transaction->exchange) transaction->exchange->Abandon();
+    transaction.reset();
+  }
+
   int fd;
   uid_t client;
   backends::CallerPtr caller = {};  // of a Unix socket whose users are told apart
   bool is_busy = false;             // with a request
   bool is_leaving = false;          // it does not count any more
+  std::unique_ptr<Transaction> transaction = nullptr;  // the request that came last
 };
 
 // The connections by client. Those that make and end them are on one thread. Thread-safe.
@@ -247,18 +272,6 @@ class Fields {
   int hosts_ = 0;
 };
 
-// A request of a connection, from its first line to the end of its reply. Only used by the
-// thread that waits for connections.
-struct Transaction {
-  explicit Transaction(const char* uri) : target(uri), target_end(uri + target.size()) {}
-  std::string target;
-  const char* target_end;  // where it came
-  HttpRequest request;
-  std::shared_ptr<Exchange> exchange;
-  bool has_begun = false;  // its fields were read
-  uint64_t body_size = 0;
-};
-
 using ResponsePtr = std::unique_ptr<MHD_Response, decltype(&MHD_destroy_response)>;
 
 class Server final : public HttpServer {
@@ -382,20 +395,30 @@ class Server final : public HttpServer {
   }
 
   // The first call for each request, with its target as it was sent.
-  static void* OnTarget(void*, const char* target, MHD_Connection*) {
+  static void* OnTarget(void*, const char* target, MHD_Connection* connection) {
+    Connection& own = ConnectionOf(connection);
     try {
-      return new Transaction(target);
+      own.transaction = std::make_unique<Transaction>(target);
     } catch (const std::bad_alloc&) {
       return nullptr;
     }
+    const std::string& text = own.transaction->target;
+    const auto parameters = static_cast<size_t>(std::ranges::count(text, '&'));
+    if (text.size() + (parameters * kMemoryOfParameter) <= kConnectionMemory * 3 / 4) {
+      return own.transaction.get();
+    }
+    // Without memory for them, libmicrohttpd would wait for more of the request.
+    constexpr std::string_view kReply =
+        "HTTP/1.1 414 URI Too Long\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    (void)::send(own.fd, kReply.data(), kReply.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    ::shutdown(own.fd, SHUT_RDWR);
+    return nullptr;
   }
 
   static void OnCompleted(void*, MHD_Connection* connection, void** context,
                           MHD_RequestTerminationCode) {
-    ConnectionOf(connection).is_busy = false;
-    const std::unique_ptr<Transaction> transaction(
-        static_cast<Transaction*>(std::exchange(*context, nullptr)));
-    if (transaction && transaction->exchange) transaction->exchange->Abandon();
+    *context = nullptr;
+    ConnectionOf(connection).EndRequest();
   }
 
   static MHD_Result OnRequest(void* server, MHD_Connection* connection, const char*,

@@ -54,6 +54,10 @@ class HostileCase(serve_test.ServeCase):
         harness.write(os.path.join(self.scratch, "secret"), "SECRET")
         self.server = self.serve("--s3", "bucket")
 
+    def requests(self):
+        stats = json.loads(self.server.get("/.ndlfs/stats.json"))
+        return stats["requests_running"] + stats["requests_waiting"]
+
     def check(self, answer, request):
         """An answer, if there is one, is an answer; no fault of the server, and nothing from elsewhere."""
         self.assertTrue(answer == b"" or re.match(rb"HTTP/1\.1 [1-5]\d\d ", answer), request)
@@ -63,8 +67,7 @@ class HostileCase(serve_test.ServeCase):
 
     def tearDown(self):
         self.assertEqual(self.server.get("/s.zarr/a/data.raw"), serve_test.VALUES.tobytes())
-        stats = json.loads(self.server.get("/.ndlfs/stats.json"))
-        self.assertLessEqual(stats["requests_running"] + stats["requests_waiting"], 1)
+        harness.wait_until(lambda: self.requests() == 1, "only this request runs")
         super().tearDown()
 
 
@@ -94,11 +97,7 @@ class BombsTest(HostileCase):
     def test_long_names_are_read_once(self):
         for path in BOMBS:
             with self.subTest(path[:60]):
-                try:
-                    status = self.server.ask(path)[0]
-                except ConnectionError:  # libmicrohttpd has no memory for so many parameters
-                    continue
-                self.assertIn(status, (200, 400, 404, 413, 414, 431))
+                self.assertIn(self.server.ask(path)[0], (200, 400, 404, 413, 414, 431))
 
     def test_requests_that_never_end_hold_nobody_up(self):
         clients = [socket.create_connection(("127.0.0.1", self.server.port), timeout=harness.DEADLINE) for _ in range(200)]

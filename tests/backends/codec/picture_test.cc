@@ -87,7 +87,7 @@ constexpr char kTallJpeg2000[] =
     "2Q==";
 
 // Few rows are decoded at once.
-TEST(PictureTest, LargeJpeg2000IsDecodedInParts) {
+TEST(PictureRowsTest, LargeJpeg2000IsDecodedInParts) {
   if (!HasPictures(PictureKind::kJpeg2000)) GTEST_SKIP() << "not built in";
   constexpr size_t kSide = 2100, kRow = 2048;
   const std::string expected =
