@@ -124,10 +124,13 @@ int ServeInBackground(const MountOptions& options, const MountPaths& paths, Star
   auto result = StartLog(options.log_file, LogTarget::kSystemLog, options.log_level,
                          {options.source, options.mountpoint});
   if (result) {
-    result = Serve(options, paths, [&] {
-      ready = true;
-      starter.Succeed();
-    });
+    result = Serve(
+        options, paths,
+        [&] {
+          ready = true;
+          starter.Succeed();
+        },
+        backends::UniqueFd(paths.device));
   }
   if (result) {
     if (!ready) starter.Fail("unmounted before it was ready");
@@ -200,14 +203,15 @@ model::Result<int> RunMount(const MountOptions& given) {
   if (options.foreground) {
     NDLFS_RETURN_IF_ERROR(StartLog(options.log_file, LogTarget::kStandardError,
                                    options.log_level, {options.source, options.mountpoint}));
-    NDLFS_RETURN_IF_ERROR(Serve(options, paths, [&] {
-      NotifyManager("READY=1\nSTATUS=" + options.source + " is mounted");
-    }));
+    NDLFS_RETURN_IF_ERROR(Serve(
+        options, paths,
+        [&] { NotifyManager("READY=1\nSTATUS=" + options.source + " is mounted"); },
+        backends::UniqueFd(paths.device)));
     return 0;
   }
   NDLFS_RETURN_IF_ERROR(RunInBackground(
       [&](Starter& starter) { return ServeInBackground(options, paths, starter); }));
-  NDLFS_RETURN_IF_ERROR(CheckAnswers(options));
+  if (paths.device < 0) NDLFS_RETURN_IF_ERROR(CheckAnswers(options));
   return 0;
 }
 

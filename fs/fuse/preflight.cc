@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +28,7 @@
 #include "backends/detection.h"
 #include "backends/store/local/local_source.h"
 #include "fs/serve/mount_info.h"
+#include "model/number_text.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -34,6 +36,10 @@ namespace {
 using model::BadInput;
 using model::Quote;
 using Status = model::Result<void>;
+
+// The numbers of /dev/fuse: Documentation/admin-guide/devices.txt of Linux.
+constexpr unsigned kMiscDevices = 10;
+constexpr unsigned kFuseDevice = 229;
 
 std::string Reason(int error) { return std::strerror(error); }
 
@@ -94,6 +100,19 @@ Status CheckApart(const MountPaths& paths) {
   return {};
 }
 
+// nullopt if `mountpoint` is none of the names "/dev/fd/N".
+model::Result<std::optional<int>> FindGivenDevice(std::string_view mountpoint) {
+  constexpr std::string_view kDescriptors = "/dev/fd/";
+  if (!mountpoint.starts_with(kDescriptors)) return std::nullopt;
+  const auto number = model::ParseNumber<int>(mountpoint.substr(kDescriptors.size()));
+  struct ::stat status;
+  if (number && *number >= 0 && ::fstat(*number, &status) == 0 && S_ISCHR(status.st_mode) &&
+      status.st_rdev == makedev(kMiscDevices, kFuseDevice)) {
+    return *number;
+  }
+  return BadInput("mount point {}: not an open /dev/fuse", Quote(mountpoint));
+}
+
 Status CheckFuse() {
   const backends::UniqueFd device(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
   if (!device) return BadInput("{}", WhyNoDevice(errno));
@@ -127,6 +146,12 @@ std::string WhyNoDevice(int error) {
 model::Result<MountPaths> CheckMount(const MountOptions& options) {
   NDLFS_TRY(SourcePaths source, CheckSource(options));
   MountPaths paths{std::move(source), {}};
+  NDLFS_TRY(const auto device, FindGivenDevice(options.mountpoint));
+  if (device) {
+    paths.mountpoint = options.mountpoint;
+    paths.device = *device;
+    return paths;
+  }
   NDLFS_RETURN_IF_ERROR(ClearDeadMount(options.mountpoint));
   NDLFS_TRY(paths.mountpoint, ResolvePath("mount point", options.mountpoint));
   NDLFS_RETURN_IF_ERROR(CheckDirectory("mount point", paths.mountpoint));

@@ -14,6 +14,9 @@ namespace ndlfs::fs {
 // The paths of a mount. The mount point is absolute, without symbolic links.
 struct MountPaths : SourcePaths {
   std::string mountpoint;
+  // The descriptor N of a mount point "/dev/fd/N": the /dev/fuse of a mount that was made
+  // already. -1 for a directory.
+  int device = -1;
 };
 
 // Resolves the paths of a mount. Refuses, with one line that says what to do about it: a source

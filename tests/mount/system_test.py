@@ -13,6 +13,7 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import time
 
 import harness
@@ -131,6 +132,38 @@ class SilentServerTest(BackgroundTest):
         self.assertIn(f"source: {url}: ", result.stderr)
         self.assertRegex(result.stderr, harness.NO_CONNECTION)
         self.assertIsNone(harness.mount_type(self.mount_point))
+
+
+class GivenDeviceTest(harness.SourceTestCase):
+    """A mount that another program has made, as Apptainer and CSI drivers do."""
+
+    def test_a_mount_point_may_be_the_descriptor_of_a_mount(self):
+        harness.write(self.path("a"), "text")
+        libc = ctypes.CDLL(None, use_errno=True)
+        place = tempfile.mkdtemp(prefix="ndlfs-mount-")
+        self.addCleanup(os.rmdir, place)
+        for options in ("--foreground",), ():
+            device = os.open("/dev/fuse", os.O_RDWR)
+            words = f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()
+            self.assertEqual(libc.mount(b"any", place.encode(), b"fuse", 0, words), 0)
+            try:
+                command = subprocess.Popen([harness.BINARY, "mount", *options, self.source, f"/dev/fd/{device}"], pass_fds=[device])
+                os.close(device)
+                self.assertEqual(harness.read(place, "a"), b"text")
+                if not options:
+                    self.assertEqual(command.wait(harness.ENDING), 0)
+            finally:
+                libc.umount2(place.encode(), 0)
+            if options:
+                self.assertEqual(command.wait(harness.ENDING), 0, "it ends with the mount")
+
+    def test_other_descriptors_are_refused(self):
+        for name in "/dev/fd/0", "/dev/fd/999", "/dev/fd/x", "/dev/fd/":
+            with self.subTest(name):
+                refused = subprocess.run([harness.BINARY, "mount", self.source, name], stdin=subprocess.DEVNULL,
+                                         capture_output=True, text=True)
+                self.assertEqual((refused.returncode, refused.stderr),
+                                 (1, f'ndlfs: mount point "{name}": not an open /dev/fuse\n'))
 
 
 class MountCommandTest(BackgroundTest):
