@@ -255,6 +255,25 @@ TEST_F(RawHeadersTest, Xdmf) {
   EXPECT_FALSE(Has("data.xmf"));
 }
 
+TEST_F(RawHeadersTest, XdmfNamesTheFilesOfUnevenCoordinates) {
+  AddCoordinate("lat", {60, 50, 30}, {});
+  AddCoordinate("lon", {0, 1}, {});
+  AddArray(Datatype::Float32(), {3, 2}, {"lat", "lon"});
+  const auto item = [](int count, std::string_view name) {
+    return fmt::format(
+        "    <DataItem Dimensions=\"{}\" NumberType=\"Float\" Precision=\"8\" "
+        "Format=\"Binary\" "
+        "Endian=\"Little\">../{}/data.raw</DataItem>\n",
+        count, name);
+  };
+  EXPECT_THAT(ReadText("data.xmf"),
+              HasSubstr("   <Topology TopologyType=\"2DRectMesh\" Dimensions=\"3 2\"/>\n"
+                        "   <Geometry GeometryType=\"VXVY\">\n" +
+                        item(2, "lon") + item(3, "lat") + "   </Geometry>\n"));
+  AddCoordinate("lon", {0, 1}, {TextAttribute("scale_factor", "2")});
+  EXPECT_THAT(ReadText("data.xmf"), HasSubstr("2DCoRectMesh")) << "not those of the file";
+}
+
 TEST_F(RawHeadersTest, XdmfHasAGridForEachStepInTime) {
   AddLatitude();
   AddCoordinate("time", {0, 6}, {TextAttribute("units", "hours since 2000-01-01")});
