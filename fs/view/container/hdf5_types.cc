@@ -131,12 +131,12 @@ bool HasTypeOfVariable(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
-// Names that libhdf5_hl and netCDF-C have for themselves.
+// Names that libhdf5_hl, netCDF-C and the file itself have for themselves.
 std::string NameOf(const std::string& name) {
-  constexpr std::array<std::string_view, 8> kReserved = {
+  constexpr std::array<std::string_view, 9> kReserved = {
       "CLASS",          "NAME",          "DIMENSION_LIST",
       "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates",
-      "_NCProperties",  "_nc3_strict"};
+      "_NCProperties",  "_nc3_strict",   backends::hdf5::kLeftOutAttribute};
   if (name.empty()) return "_";
   std::string sound = backends::ComposeCharacters(name);
   std::ranges::replace(sound, '\0', '_');

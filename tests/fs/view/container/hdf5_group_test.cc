@@ -319,6 +319,13 @@ TEST_F(Hdf5GroupTest, AttributesAreAsNetcdfReadsThem) {
   EXPECT_EQ(FindAttribute(object, "CLASS"), nullptr);
 }
 
+// That of a file which ndlfs has made before.
+TEST_F(Hdf5GroupTest, WhatAnotherFileHasLeftOutHasAnotherName) {
+  auto& array = Add("/v", Undecodable(Datatype::Float32(), {2}));
+  array.attributes = {Attribute("ndlfs_left_out", Datatype::String(), "/x: a link")};
+  EXPECT_EQ(DataOf(FindAttribute(Find(Make(), "v"), "ndlfs_ndlfs_left_out")), "/x: a link");
+}
+
 TEST_F(Hdf5GroupTest, FillValuesThatStandForMissingElementsAreAttributes) {
   const auto add = [&](const std::string& path, bool is_missing) {
     auto& node = store_->AddArray(path, Undecodable(Datatype::Integer(2, true), {2}));
