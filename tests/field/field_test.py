@@ -382,11 +382,14 @@ PARTS = {
     "[{first}=#1:]": {word: lambda value: value[1:] for word in ("along", "dates", "bounds", "curved")},
     "[mean:{last}=2]": {"methods": lambda value: value + " x: mean",
                         **dict.fromkeys(("fill", "missing", "valid", "unsigned", "flags", "curved"))},
+    # Places are those of another axis; a map that lies on its side has none.
+    "[axes:{turned}]": dict.fromkeys(("along", "dates", "bounds", "curved", "length", "epsg")),
 }
 # Files that have all elements, in the order of the store (man ndlfs): there is none of a mean.
 OF_ELEMENTS = {"vrt", "hdr", "nhdr", "mhd", "mrc", "ctl"}
 # These have no parts (man ndlfs); of DAP, a constraint is one.
 OF_WHOLE = {"nc4", "dap2", "dap4"}
+HAVE_ORDERS = {"fits", "nii", "tif"}
 
 
 class Cell:
@@ -395,7 +398,7 @@ class Cell:
     def __init__(self, test, group, row, part=""):
         _, self.dims, _ = ROWS[row]
         self.name = row.replace(",", "").replace(" ", "_")
-        self.part = part.format(first=self.dims[0], last=self.dims[-1])
+        self.part = part.format(first=self.dims[0], last=self.dims[-1], turned=",".join(self.dims[::-1]))
         self.group = test.mounted.join("table.nc", *([group] if group else []))
         self.folder = os.path.join(self.group, self.name)
         self.url = test.url + "table.nc" + (f"/{group}" if group else "")
@@ -468,7 +471,7 @@ class FieldTest(harness.SourceTestCase):
 
     def check_all(self, group, part):
         for column, read in COLUMNS.items():
-            if part and column in OF_WHOLE:
+            if (part and column in OF_WHOLE) or ("axes" in part and column not in HAVE_ORDERS):
                 continue
             for row in ROWS:
                 with self.subTest(format=column, property=row, part=part, group=group):
@@ -487,6 +490,9 @@ class FieldTest(harness.SourceTestCase):
 
     def test_means_say_it_too(self):
         self.check_all("", "[mean:{last}=2]")
+
+    def test_other_orders_say_it_too(self):
+        self.check_all("", "[axes:{turned}]")
 
     def test_groups_in_groups_say_it_too(self):
         self.check_all("inner", "")

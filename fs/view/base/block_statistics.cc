@@ -23,6 +23,7 @@
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/base/number_array.h"
+#include "fs/view/base/unpacked.h"
 #include "fs/view/elements/box_source.h"
 #include "fs/view/elements/chunk_need.h"
 #include "fs/view/elements/converted_elements.h"
@@ -863,6 +864,11 @@ Result<ArrayInput> MakeNumbersOf(const ArrayInput& input, Blocks blocks, bool ar
   Extents shape;
   for (size_t d = 0; d < blocks.extents.size(); ++d) {
     const uint64_t each = blocks.extents[d];
+    if (each > 1 && blocks.statistic != Statistic::kCount && HasFactorsAlong(input, d)) {
+      return model::NotFound(
+          "stored numbers of several bands have different factors; values[...] has the "
+          "statistics of the values");
+    }
     shape.push_back(input.shape[d] / each + (input.shape[d] % each != 0 ? 1 : 0));
   }
   const auto bytes = backends::CheckedProduct(shape, rule.type.size());

@@ -35,7 +35,8 @@ namespace ndlfs::fs {
 // with kMean, kMin and kMax: stored numbers stay stored ones. With kRoundedMean and kFirst,
 // those stay that say what the numbers mean. kNotFound if the elements are not numbers, or if
 // the statistic of stored numbers would not be that of the values: kSum with an add_offset,
-// kMin and kMax with a scale_factor below 0. kLimit for more bytes than a file can have.
+// kMin and kMax with a scale_factor below 0, all but kCount over bands with factors of their
+// own. kLimit for more bytes than a file can have.
 //
 // The elements are a BoxSource, too.
 model::Result<ArrayInput> MakeBlocks(const ArrayInput& input, Blocks blocks);

@@ -350,6 +350,12 @@ ArrayInput AsCfNumbers(ArrayInput input) {
   return input;
 }
 
+bool HasFactorsAlong(const ArrayInput& input, size_t d) {
+  const ArrayPart part = PartOf(input);
+  const auto dimension = DimensionOfWhole(part, d);
+  return dimension && DimensionName(part.whole, *dimension) == "band" && BandFactorsOf(input);
+}
+
 std::optional<ArrayInput> MakeUnpacked(const ArrayInput& given, UnpackedForm form) {
   if (!HasNumbers(given.dtype) || !given.elements) return std::nullopt;
   const ArrayInput input = WithUnitsOfTimes(given);

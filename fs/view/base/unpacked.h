@@ -31,6 +31,9 @@ enum class UnpackedForm : uint8_t {
 // list of scale factors, or NaN.
 std::optional<ArrayInput> MakeUnpacked(const ArrayInput& input, UnpackedForm form);
 
+// Whether elements along dimension `d` have factors of their own, as bands have.
+bool HasFactorsAlong(const ArrayInput& input, size_t d);
+
 // The same elements as CF's conventions read them: integers with or without a sign as
 // `_Unsigned` says, and times in a unit that CF has a word for. Returns other elements as they
 // are.

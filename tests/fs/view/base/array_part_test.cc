@@ -911,6 +911,9 @@ TEST_F(UnpackedTest, BandsHaveTheirOwnFactors) {
   EXPECT_THAT(Numbers<double>("values[axes:band,y].raw", "/p"),
               ElementsAre(10, 30, nan, 205, 405, 605));
   EXPECT_THAT(Text("values.txt", "/p"), HasSubstr("205"));
+  EXPECT_THAT(Numbers<double>("values[mean:band=2].raw", "/p"), ElementsAre(107.5, 217.5, 605));
+  EXPECT_THAT(Refusal("data[mean:band=2].raw", "/p"), HasSubstr("different factors"));
+  EXPECT_EQ(Refusal("data[mean:y=2].raw", "/p"), "");
   add({"band", "x"}, {2, 3});
   EXPECT_THAT(Numbers<double>("values.raw", "/p"), ElementsAre(10, 20, 30, 405, nan, 605));
   EXPECT_THAT(Numbers<double>("values[-1].raw", "/p"), ElementsAre(405, nan, 605));
