@@ -317,6 +317,22 @@ Result<std::optional<OpenedFile>> OpenSourceFile(const OpenedFile& virtual_file,
   return model::Unsupported("the source {} is outside of the source", model::Quote(name));
 }
 
+// kUnsupported if a link is on the way to `path`, which is not there otherwise.
+Result<void> RefuseLinks(const File& file, std::string_view path) {
+  std::string prefix = "/";
+  for (const std::string_view name : model::SplitPath(path)) {
+    prefix = model::JoinPath(prefix, name);
+    const auto location = file.Find(prefix);
+    if (!location && IsMissing(location.error())) return {};
+    if (!location) return model::Propagate(std::move(location).error());
+    if (location->kind == ObjectKind::kSoftLink ||
+        location->kind == ObjectKind::kExternalLink) {
+      return model::Unsupported("the source {} is behind a link", model::Quote(path));
+    }
+  }
+  return {};
+}
+
 // nullopt for a file or a dataset that does not exist.
 Result<std::optional<SourceDataset>> OpenSource(const OpenedFile& virtual_file,
                                                 const std::string& file,
@@ -325,9 +341,16 @@ Result<std::optional<SourceDataset>> OpenSource(const OpenedFile& virtual_file,
   const DepthScope depth;
   NDLFS_TRY(auto opened, OpenSourceFile(virtual_file, file));
   if (!opened) return std::nullopt;
-  const std::string path = dataset.starts_with('/') ? dataset : "/" + dataset;
+  std::string path = "/";
+  const std::string absolute = "/" + dataset;
+  for (const std::string_view name : model::SplitPath(absolute)) {
+    if (name != ".") path = model::JoinPath(path, name);
+  }
   auto info = opened->file->Describe(path);
-  if (!info && IsMissing(info.error())) return std::nullopt;
+  if (!info && IsMissing(info.error())) {
+    NDLFS_RETURN_IF_ERROR(RefuseLinks(*opened->file, path));
+    return std::nullopt;
+  }
   if (!info) return model::Propagate(std::move(info).error(), file);
   if (!info->dataset) return std::nullopt;
   NDLFS_RETURN_IF_ERROR(SetVirtualShape(*opened, *info->dataset));
@@ -729,10 +752,10 @@ class VirtualSource final : public ArraySource {
 
 // How far the unlimited axis of a selection reaches with so many elements along it.
 uint64_t ReachOf(const Selection::Axis& axis, uint64_t count) {
+  if (count == 0 || axis.block == 0) return 0;
   if (axis.block == kNowhere || axis.block == axis.stride) {
     return CheckedAdd(axis.start, count).value_or(UINT64_MAX);
   }
-  if (count == 0) return 0;
   const uint64_t last = (count - 1) / axis.block;
   return CheckedAdd(
              CheckedAdd(axis.start, CheckedMultiply(last, axis.stride).value_or(UINT64_MAX))
@@ -753,7 +776,9 @@ model::Result<void> SetVirtualShape(const OpenedFile& opened, DatasetInfo& info)
     for (size_t d = 0; d < std::min(part.to.axes.size(), shape.size()); ++d) {
       const Selection::Axis& axis = part.to.axes[d];
       if (d == unlimited || axis.count == 0) continue;
-      least[d] = std::max(least[d], ReachOf(axis, axis.count * axis.block));
+      least[d] =
+          std::max(least[d],
+                   ReachOf(axis, CheckedMultiply(axis.count, axis.block).value_or(UINT64_MAX)));
     }
     if (!unlimited || *unlimited >= shape.size()) continue;
     if (!grows[*unlimited]) shape[*unlimited] = 0;
@@ -772,7 +797,7 @@ model::Result<void> SetVirtualShape(const OpenedFile& opened, DatasetInfo& info)
       count = from.axes()[*from_axis].count;
       return true;
     }));
-    shape[*unlimited] = std::max(shape[*unlimited], count == 0 ? 0 : ReachOf(axis, count));
+    shape[*unlimited] = std::max(shape[*unlimited], ReachOf(axis, count));
   }
   for (size_t d = 0; d < shape.size(); ++d) {
     if (grows[d]) info.shape[d] = std::max(shape[d], least[d]);

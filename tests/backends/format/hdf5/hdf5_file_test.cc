@@ -186,15 +186,18 @@ TEST_F(Hdf5FileTest, SourcesOfVirtualDatasetsAreBeneathTheRoot) {
   test::RunH5py(directory_, R"(
 os.mkdir('sub')
 for name in ('sub/in.h5', '../%s.h5' % os.path.basename(os.getcwd())):
-    with h5.File(name, 'w') as f: f['d'] = np.full(4, 7, 'i4')
+    with h5.File(name, 'w') as f: f['d'] = np.full(4, 7, 'i4'); f['g/link'] = h5.SoftLink('/d')
 outside = os.path.abspath('../%s.h5' % os.path.basename(os.getcwd()))
-def virtual(name, source):
+def virtual(name, source, dataset='d'):
     with h5.File(name, 'w') as f:
-        layout = h5.VirtualLayout((4,), 'i4'); layout[:] = h5.VirtualSource(source, 'd', (4,))
+        layout = h5.VirtualLayout((4,), 'i4'); layout[:] = h5.VirtualSource(source, dataset, (4,))
         f.create_virtual_dataset('v', layout, fillvalue=-1)
 virtual('sub/a.h5', 'in.h5')
 virtual('sub/absolute.h5', os.path.abspath('sub/in.h5'))
 virtual('absent.h5', 'none.h5')
+virtual('sub/dots.h5', 'in.h5', './d')
+virtual('sub/link.h5', 'in.h5', 'g/link')
+virtual('sub/nothing.h5', 'in.h5', 'g/nothing')
 virtual('up.h5', '../' + os.path.basename(outside))
 virtual('out.h5', outside)
 )");
@@ -206,6 +209,9 @@ virtual('out.h5', outside)
   EXPECT_EQ(first("sub/a.h5"), "07000000");
   EXPECT_EQ(first("sub/absolute.h5"), "07000000");
   EXPECT_EQ(first("absent.h5"), "ffffffff");
+  EXPECT_EQ(first("sub/dots.h5"), "07000000");
+  EXPECT_THAT(first("sub/link.h5"), HasSubstr("behind a link"));
+  EXPECT_EQ(first("sub/nothing.h5"), "ffffffff");
   EXPECT_THAT(first("up.h5"), HasSubstr("outside of the source"));
   EXPECT_THAT(first("out.h5"), HasSubstr("outside of the source"));
   std::filesystem::remove(directory_.path().string() + ".h5");

@@ -7,6 +7,7 @@
 
 #include <random>
 
+#include "backends/format/hdf5/metadata.h"
 #include "backends/format/hdf5/new_parts.h"
 #include "backends/store/local/local_source.h"
 #include "model/path_name.h"
@@ -142,6 +143,40 @@ TEST(Hdf5SharedTextTest, AGroupWhoseLinksShareALongNameIsNotListed) {
   const auto node = test::LoadNode(*hierarchy, "/");
   ASSERT_TRUE(node->error);
   EXPECT_THAT(node->error->message(), ::testing::HasSubstr("its links take more than"));
+}
+
+// A selection without end whose blocks have no elements.
+TEST(Hdf5VirtualTest, EmptyBlocksWithoutEndReachNowhere) {
+  const test::TemporaryDirectory directory;
+  test::RunH5py(directory, R"(
+from h5py import h5s, h5p, h5d
+with h5.File('s.h5', 'w') as f: f.create_dataset('d', data=np.arange(4, dtype='u1'), maxshape=(None,), chunks=(2,))
+with h5.File('a.h5', 'w', libver='latest') as f:
+    def space():
+        s = h5s.create_simple((4,), (h5s.UNLIMITED,)); s.select_hyperslab((0,), (h5s.UNLIMITED,), (3,), (2,)); return s
+    plan = h5p.create(h5p.DATASET_CREATE); plan.set_virtual(space(), b's.h5', b'd', space())
+    h5d.create(f.id, b'v', h5.h5t.NATIVE_UINT8, h5s.create_simple((4,), (h5s.UNLIMITED,)), plan)
+)");
+  std::string bytes = test::ReadFile(directory / "a.h5");
+  // A mapping: both names, both selections, and the checksum of all (VII.A of the format). The
+  // block is the last number of a selection.
+  const size_t names = bytes.find(std::string("s.h5\0d\0", 7));
+  ASSERT_NE(names, bytes.npos);
+  constexpr size_t kVersionAndCount = 9;
+  const size_t begin = names - kVersionAndCount;
+  const auto sum_at = [&](size_t at) {
+    const uint32_t sum = hdf5::HashOf(AsBytes(bytes).subspan(begin, at - begin));
+    return std::string(reinterpret_cast<const char*>(&sum), sizeof sum);
+  };
+  size_t end = names + 7;
+  while (end + 4 < bytes.size() && bytes.substr(end, 4) != sum_at(end)) ++end;
+  ASSERT_LT(end + 4, bytes.size());
+  bytes[bytes.rfind('\2', end - 1)] = '\0';
+  bytes.replace(end, 4, sum_at(end));
+  test::WriteFile(directory / "a.h5", bytes);
+  const auto node = test::LoadNode(*test::OpenHdf5(directory, "a.h5"), "/v");
+  ASSERT_NE(node->source, nullptr);
+  EXPECT_EQ(node->source->spec().shape, std::vector<uint64_t>{0});
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, Hdf5HostileTest, ::testing::Values("earliest", "latest"));
