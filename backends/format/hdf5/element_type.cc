@@ -418,6 +418,7 @@ class TypeReader {
   }
 
   Result<ElementType> ReadCompound(Cursor& in, const Head& head, int depth) {
+    if ((head.bits & 0xffff) == 0) return model::Corrupt("a compound without members");
     std::vector<Member> members;
     for (uint64_t left = head.bits & 0xffff; left > 0; --left) {
       NDLFS_TRY(auto member, ReadMember(in, head, depth));

@@ -252,7 +252,9 @@ class HeaderReader {
       if (!follows_shared_) return {};
       auto body = file_.Shared(message.type, message.body);
       // A damaged attribute does not hide its object: it ends early.
-      if (!body && message.type == MessageType::kAttribute) body = ByteVector();
+      if (!body && !body.error().is_transient() && message.type == MessageType::kAttribute) {
+        body = ByteVector();
+      }
       if (!body) return model::Propagate(std::move(body).error());
       auto block = std::make_shared<const ByteVector>(*std::move(body));
       header_.held_bytes_ += block->size();

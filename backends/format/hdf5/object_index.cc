@@ -31,7 +31,12 @@ Result<std::shared_ptr<const ObjectHeader>> HeaderAt(const Metadata& file,
 
 std::optional<std::string> ObjectIndex::PathOf(const Metadata& file, uint64_t address) {
   const model::MutexLock lock(mutex_);
-  if (!walked_) Walk(file);
+  if (!walked_) {
+    const ReadFailures failures;
+    Walk(file);
+    // Other threads are not to believe half of an index.
+    if (!failures.Check()) Forget();
+  }
   const auto found = by_address_.find(address);
   if (found == by_address_.end()) return std::nullopt;
   return PathOfObject(found->second);
@@ -54,6 +59,10 @@ std::optional<std::string> ObjectIndex::PathNear(const Metadata& file, uint64_t 
 
 void ObjectIndex::Clear() {
   const model::MutexLock lock(mutex_);
+  Forget();
+}
+
+void ObjectIndex::Forget() {
   walked_ = false;
   objects_.clear();
   by_address_.clear();

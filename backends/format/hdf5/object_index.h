@@ -46,6 +46,7 @@ class ObjectIndex {
   };
 
   void Walk(const Metadata& file) REQUIRES(mutex_);
+  void Forget() REQUIRES(mutex_);
   std::string PathOfObject(size_t object) const REQUIRES(mutex_);
   const GroupTable* TableOf(const Metadata& file, const std::string& group_path)
       REQUIRES(mutex_);

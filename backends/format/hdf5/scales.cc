@@ -111,6 +111,7 @@ KnownScales::Numbered KnownScales::In(const Metadata& file, const std::string& g
     if (found != numbered_.end()) return found->second;
   }
   Numbered scales;
+  const ReadFailures failures;
   const auto header = HeaderAt(file, group);
   const auto links = header ? ListLinks(file, **header) : std::vector<LinkEntry>();
   if (links) {
@@ -122,6 +123,7 @@ KnownScales::Numbered KnownScales::In(const Metadata& file, const std::string& g
       if (scale) scales.emplace(id[0], *std::move(scale));
     });
   }
+  if (!failures.Check()) return scales;
   const model::MutexLock lock(mutex_);
   if (numbered_.size() >= kMaxKnownGroups) numbered_.clear();
   numbered_.emplace(group, scales);
