@@ -796,7 +796,9 @@ void ContentBuilder::Add(const GroupArray& array) {
       facts.own_attributes = AttributesOf(array, fill, noted.type);
     }
     if (!arrays_.empty()) noted.facts = arrays_.back().facts;
-    if (noted.facts == nullptr || *noted.facts != facts) {
+    // Equal types of text may have different widths.
+    if (noted.facts == nullptr || *noted.facts != facts ||
+        !noted.facts->dtype.SameLayout(facts.dtype)) {
       noted.facts = std::make_shared<const ArrayFacts>(std::move(facts));
     }
   }

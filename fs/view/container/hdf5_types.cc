@@ -18,6 +18,7 @@
 #include "backends/format/hdf5/padded_source.h"
 #include "backends/format/packing.h"
 #include "fs/view/base/attributes.h"
+#include "fs/view/container/hdf5_group.h"
 #include "model/ndl/ndl_writer.h"
 
 namespace ndlfs::fs::hdf5 {
@@ -133,10 +134,18 @@ bool HasTypeOfVariable(std::string_view name) {
 
 // Names that libhdf5_hl, netCDF-C and the file itself have for themselves.
 std::string NameOf(const std::string& name) {
-  constexpr std::array<std::string_view, 9> kReserved = {
-      "CLASS",          "NAME",          "DIMENSION_LIST",
-      "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates",
-      "_NCProperties",  "_nc3_strict",   backends::hdf5::kLeftOutAttribute};
+  constexpr std::array<std::string_view, 12> kReserved = {"CLASS",
+                                                          "NAME",
+                                                          "DIMENSION_LIST",
+                                                          "REFERENCE_LIST",
+                                                          "_IsNetcdf4",
+                                                          "_Netcdf4Dimid",
+                                                          "_Netcdf4Coordinates",
+                                                          "_NCProperties",
+                                                          "_SuperblockVersion",
+                                                          "_nc3_strict",
+                                                          kTrueName,
+                                                          backends::hdf5::kLeftOutAttribute};
   if (name.empty()) return "_";
   std::string sound = backends::ComposeCharacters(name);
   std::ranges::replace(sound, '\0', '_');

@@ -196,6 +196,14 @@ TEST_F(ClassicGroupTest, TextOfFixedLengthHasOneDimensionMore) {
   EXPECT_THAT(DimensionsOf(content, 0), ElementsAre("station", "string12"));
 }
 
+TEST_F(ClassicGroupTest, TextsOfTheSameShapeMayHaveDifferentWidths) {
+  AddArray("/a", Datatype::FixedString(3, model::Charset::kAscii), {2}, {"station"});
+  AddArray("/b", Datatype::FixedString(4, model::Charset::kAscii), {2}, {"station"});
+  const Content content = Make();
+  EXPECT_THAT(DimensionsOf(content, 0), ElementsAre("station", "string3"));
+  EXPECT_THAT(DimensionsOf(content, 1), ElementsAre("station", "string4"));
+}
+
 TEST_F(ClassicGroupTest, SingleCharactersHaveNoDimensionMore) {
   AddArray("/c", Datatype::FixedString(1, model::Charset::kAscii), {3, 2}, {"n", "len"});
   EXPECT_THAT(DimensionsOf(Make(), 0), ElementsAre("n", "len"));

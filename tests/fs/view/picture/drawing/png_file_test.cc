@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <tuple>
 #include <utility>
 
 #include "fs/view/picture/drawing/colour_map.h"
@@ -180,22 +182,28 @@ TEST_F(FigureFileTest, NothingIsPaintedForNobody) {
   }
 }
 
-TEST_F(FigureFileTest, NoiseFitsInEveryFile) {
-  for (const Figure& figure : {NoisyMap(), NoisyPhoto(), NoisyLine()}) {
-    for (const uint64_t size : {kLeastFileBytes, 3 * kLeastFileBytes, kMostFileBytes}) {
-      const auto file = EncodeFigure(figure, size, &GoOn);
-      ASSERT_THAT(file, IsOk());
-      EXPECT_EQ(file->size(), size);
-      test::ReadPng(Whole(*file));
-    }
-    for (const uint64_t size : {kLeastFileBytes, kMostThumbnailBytes}) {
-      const auto file = EncodeThumbnail(figure, size, &GoOn);
-      ASSERT_THAT(file, IsOk());
-      EXPECT_EQ(file->size(), size);
-      EXPECT_EQ(test::ReadPng(Whole(*file)).width, kThumbnailWidth);
-    }
-  }
+// Each by itself, as it takes long.
+class NoisyFigureTest : public FigureFileTest,
+                        public ::testing::WithParamInterface<std::tuple<int, uint64_t>> {};
+
+TEST_P(NoisyFigureTest, FitsInEveryFile) {
+  const auto [kind, size] = GetParam();
+  const Figure figure = kind == 0 ? NoisyMap() : kind == 1 ? NoisyPhoto() : NoisyLine();
+  const auto file = EncodeFigure(figure, size, &GoOn);
+  ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(file->size(), size);
+  test::ReadPng(Whole(*file));
+  const uint64_t most = std::min(size, kMostThumbnailBytes);
+  const auto thumbnail = EncodeThumbnail(figure, most, &GoOn);
+  ASSERT_THAT(thumbnail, IsOk());
+  EXPECT_EQ(thumbnail->size(), most);
+  EXPECT_EQ(test::ReadPng(Whole(*thumbnail)).width, kThumbnailWidth);
 }
+INSTANTIATE_TEST_SUITE_P(All, NoisyFigureTest,
+                         ::testing::Combine(::testing::Values(0, 1, 2),
+                                            ::testing::Values(kLeastFileBytes,
+                                                              3 * kLeastFileBytes,
+                                                              kMostFileBytes)));
 
 TEST_F(FigureFileTest, AFileIsAboutAsLargeAsTheArray) {
   EXPECT_EQ(FigureFileSize(1), 6144U);
