@@ -65,6 +65,17 @@ Result<File::Walked> File::OpenGroup(const std::string& path) const {
   return walked;
 }
 
+std::string ResolveInGroup(std::string_view group, std::string_view target) {
+  std::string path(target.starts_with('/') ? "/" : group);
+  while (!target.empty()) {
+    const size_t slash = std::min(target.find('/'), target.size());
+    const std::string_view name = target.substr(0, slash);
+    if (!name.empty() && name != ".") path = model::JoinPath(path, name);
+    target.remove_prefix(std::min(slash + 1, target.size()));
+  }
+  return path;
+}
+
 Result<Location> File::Find(const std::string& path) const {
   if (path == "/") return Location();
   return Ask<Location>([&]() -> Result<Location> {

@@ -39,18 +39,6 @@ std::string_view WithoutSlash(std::string_view path) {
   return path.size() > 1 && path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
 }
 
-// "a//b/./c" in the group "/g" is "/g/a/b/c"; in HDF5 ".." is a name.
-std::string ResolveInGroup(std::string_view group, std::string_view target) {
-  std::string path(target.starts_with('/') ? "/" : group);
-  while (!target.empty()) {
-    const size_t slash = std::min(target.find('/'), target.size());
-    const std::string_view name = target.substr(0, slash);
-    if (!name.empty() && name != ".") path = model::JoinPath(path, name);
-    target.remove_prefix(std::min(slash + 1, target.size()));
-  }
-  return path;
-}
-
 std::string Repeat(std::string_view text, size_t count) {
   std::string repeated;
   while (count-- > 0) repeated += text;
@@ -270,7 +258,7 @@ class Hdf5Hierarchy final : public Hierarchy {
                                        const std::string& path) const {
     if (path == "/") return std::nullopt;
     NDLFS_TRY(const Location location, Locate(opened, path));
-    if (IsLink(location) && IsLoop(opened, path)) return std::nullopt;
+    if (location.is_link() && IsLoop(opened, path)) return std::nullopt;
     switch (location.kind) {
       case ObjectKind::kAlias:
         return Link{location.target, Link::Kind::kHard};
@@ -287,10 +275,6 @@ class Hdf5Hierarchy final : public Hierarchy {
   Result<Location> Locate(const OpenedFile& opened, const std::string& path) const {
     if (const auto kept = FindKept(opened, path)) return *kept;
     return opened.file->Find(path);
-  }
-
-  static bool IsLink(const Location& location) {
-    return location.kind == ObjectKind::kSoftLink || location.kind == ObjectKind::kExternalLink;
   }
 
   // Whether following the link at `path` comes to no end.
@@ -319,7 +303,7 @@ class Hdf5Hierarchy final : public Hierarchy {
       prefix = model::JoinPath(prefix, names[i]);
       const auto location = place.file->Find(prefix);
       if (!location) return std::nullopt;
-      if (!IsLink(*location)) continue;
+      if (!location->is_link()) continue;
       Place next{place.file, place.file_path, ResolveInGroup(group, location->target)};
       if (location->kind == ObjectKind::kExternalLink && !EnterFile(*location, next)) {
         return std::nullopt;

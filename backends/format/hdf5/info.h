@@ -34,7 +34,13 @@ struct Location {
   ObjectKind kind = ObjectKind::kGroup;
   std::string target;
   std::string target_file;
+  bool is_link() const {
+    return kind == ObjectKind::kSoftLink || kind == ObjectKind::kExternalLink;
+  }
 };
+
+// "a//b/./c" in the group "/g" is "/g/a/b/c"; in HDF5 ".." is a name.
+std::string ResolveInGroup(std::string_view group, std::string_view target);
 
 // One link of a group. A child that cannot be opened is kOther.
 struct Child {

@@ -325,8 +325,7 @@ Result<void> RefuseLinks(const File& file, std::string_view path) {
     const auto location = file.Find(prefix);
     if (!location && IsMissing(location.error())) return {};
     if (!location) return model::Propagate(std::move(location).error());
-    if (location->kind == ObjectKind::kSoftLink ||
-        location->kind == ObjectKind::kExternalLink) {
+    if (location->is_link()) {
       return model::Unsupported("the source {} is behind a link", model::Quote(path));
     }
   }
@@ -341,11 +340,7 @@ Result<std::optional<SourceDataset>> OpenSource(const OpenedFile& virtual_file,
   const DepthScope depth;
   NDLFS_TRY(auto opened, OpenSourceFile(virtual_file, file));
   if (!opened) return std::nullopt;
-  std::string path = "/";
-  const std::string absolute = "/" + dataset;
-  for (const std::string_view name : model::SplitPath(absolute)) {
-    if (name != ".") path = model::JoinPath(path, name);
-  }
+  const std::string path = ResolveInGroup("/", dataset);
   auto info = opened->file->Describe(path);
   if (!info && IsMissing(info.error())) {
     NDLFS_RETURN_IF_ERROR(RefuseLinks(*opened->file, path));
