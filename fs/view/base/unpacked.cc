@@ -118,6 +118,7 @@ std::optional<ArrayInput> UnpackNumbers(const ArrayInput& input, Number number,
 // The factors of the shown bands, if they have factors of their own: band_scale and band_offset
 // have one for each index of the dimension "band".
 struct BandFactors {
+  size_t band = 0;  // the dimension of the whole array
   std::vector<double> scales, offsets;
   uint64_t run = 1;  // elements that follow each other in one band
 };
@@ -134,7 +135,7 @@ std::optional<BandFactors> BandFactorsOf(const ArrayInput& input) {
       scales.size() != part.whole.shape[band] || offsets.size() != scales.size()) {
     return std::nullopt;
   }
-  BandFactors factors;
+  BandFactors factors{.band = band};
   for (uint64_t i = 0; i < part.selection[band].count; ++i) {
     const uint64_t at = part.selection[band].At(i);
     factors.scales.push_back(*model::AsDouble(scales[at]));
@@ -351,9 +352,8 @@ ArrayInput AsCfNumbers(ArrayInput input) {
 }
 
 bool HasFactorsAlong(const ArrayInput& input, size_t d) {
-  const ArrayPart part = PartOf(input);
-  const auto dimension = DimensionOfWhole(part, d);
-  return dimension && DimensionName(part.whole, *dimension) == "band" && BandFactorsOf(input);
+  const auto factors = BandFactorsOf(input);
+  return factors && DimensionOfWhole(PartOf(input), d) == factors->band;
 }
 
 std::optional<ArrayInput> MakeUnpacked(const ArrayInput& given, UnpackedForm form) {
