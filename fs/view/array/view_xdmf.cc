@@ -12,9 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/format/packing.h"
 #include "fs/view/array/views.h"
-#include "fs/view/base/array_part.h"
 #include "fs/view/base/raw_header.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/place/geometry.h"
@@ -29,15 +27,16 @@ struct Xdmf {
   Geometry geometry;
   std::string raw_name;
   std::string name;
-  // For each dimension the item that reads its coordinates from their own file; empty if that
-  // file has other numbers, or there is none.
-  std::vector<std::string> coordinates = {};
+  // For each dimension the item that reads its coordinates from their own file; empty if there
+  // is none.
+  std::vector<std::string> items = {};
 };
 
 // What the coordinates tell.
 struct Places {
   AllSteps steps;
-  std::vector<double> times;  // of the grids; empty: they are counted
+  bool is_uneven = false;          // the mesh: it has an item for each dimension
+  std::vector<double> times = {};  // of the grids; empty: they are counted
 };
 
 // Steps in time, as grids of their own.
@@ -56,46 +55,26 @@ std::optional<Xdmf> FittingXdmf(const ArrayInput& input) {
   return Xdmf{*numbers, {}, RawFileName(input), NameInHeader(input)};
 }
 
-Result<std::string> CoordinateItem(const ArrayInput& input, size_t d) {
-  NDLFS_TRY(const auto found, FindCoordinate(input, d));
-  const auto numbers = found ? AsNumbers(*found) : std::nullopt;
-  const auto packing = found ? backends::ReadPacking(*found->node) : std::nullopt;
-  if (!numbers || !packing || packing->is_scaled()) return std::string();
-  const std::string_view words = WordsFor(numbers->number).xdmf;
-  std::string path = PathOf(*found).substr(1);
-  const auto is_special = [](char c) { return c != '/' && PlainName({c})[0] != c; };
-  if (words.empty() || std::ranges::any_of(path, is_special)) return std::string();
-  const std::string cut =
-      found->part
-          ? '[' + FormatSelection(found->part->selection, found->part->whole.shape) + ']'
-          : std::string();
-  for (auto n = std::ranges::count(PathOf(input), '/'); n > 0; --n) path.insert(0, "../");
+// `path` is that of the array.
+std::string CoordinateItem(const Axis& axis, std::string_view path) {
+  const auto is_special = [](char c) {
+    return PlainName({c})[0] != c && std::string_view("/[:]").find(c) == std::string_view::npos;
+  };
+  if (axis.raw_path.empty() || std::ranges::any_of(axis.raw_path, is_special)) return {};
+  const std::string_view words = WordsFor(axis.coordinates->number).xdmf;
+  if (words.empty()) return {};
+  std::string up;
+  for (auto n = std::ranges::count(path, '/'); n > 0; --n) up += "../";
   return fmt::format(
-      "    <DataItem Dimensions=\"{}\" {} Format=\"Binary\" Endian=\"Little\">{}/data{}.raw"
+      "    <DataItem Dimensions=\"{}\" {} Format=\"Binary\" Endian=\"Little\">{}{}"
       "</DataItem>\n",
-      numbers->shape[0], words, path, cut);
+      axis.count, words, up, axis.raw_path.substr(1));
 }
 
-// Whether the dimensions from `first` on need all their coordinates, and have them.
-bool IsUneven(const Xdmf& xdmf, size_t first, const AllSteps& steps) {
-  const std::span items(xdmf.coordinates.begin() + static_cast<ptrdiff_t>(first),
-                        xdmf.coordinates.end());
-  return std::ranges::none_of(items, &std::string::empty) &&
-         std::any_of(steps.begin() + static_cast<ptrdiff_t>(first), steps.end(),
-                     [](const auto& axis) { return !axis; });
-}
-
-// A mesh of the dimensions from `first` on, slowest first. Meshes may go backwards.
-std::string RenderMesh(const Xdmf& xdmf, size_t first, const AllSteps& steps,
-                       const NumberText& text) {
+// Meshes may go backwards.
+std::string RenderEvenSteps(const Xdmf& xdmf, size_t first, const AllSteps& steps,
+                            const NumberText& text) {
   const size_t rank = xdmf.numbers.rank() - first;
-  const std::span lengths(xdmf.numbers.shape.begin() + static_cast<ptrdiff_t>(first), rank);
-  const bool is_uneven = IsUneven(xdmf, first, steps);
-  std::string out = fmt::format("   <Topology TopologyType=\"{}D{}Mesh\" Dimensions=\"{}\"/>\n",
-                                rank, is_uneven ? "Rect" : "CoRect", fmt::join(lengths, " "));
-  out +=
-      fmt::format("   <Geometry GeometryType=\"{}{}\">\n", is_uneven ? "VXVY" : "ORIGIN_DXDY",
-                  rank < 3 ? "" : (is_uneven ? "VZ" : "DZ"));
   std::string origin;
   std::string spacing;
   for (size_t d = first; d < xdmf.numbers.rank(); ++d) {
@@ -104,14 +83,31 @@ std::string RenderMesh(const Xdmf& xdmf, size_t first, const AllSteps& steps,
     origin += ' ' + text(steps[d] ? steps[d]->first : 0);
     spacing += ' ' + text(descends ? -step : step);
   }
+  std::string out = fmt::format("   <Geometry GeometryType=\"{}\">\n",
+                                rank == 3 ? "ORIGIN_DXDYDZ" : "ORIGIN_DXDY");
   for (const std::string& numbers : {origin, spacing}) {
-    if (is_uneven) break;
     out += fmt::format(
         "    <DataItem Dimensions=\"{}\" NumberType=\"Float\" Precision=\"8\" "
         "Format=\"XML\">{} </DataItem>\n",
         rank, numbers);
   }
-  for (size_t d = xdmf.numbers.rank(); is_uneven && d-- > first;) out += xdmf.coordinates[d];
+  return out;
+}
+
+// A mesh of the dimensions from `first` on, slowest first.
+std::string RenderMesh(const Xdmf& xdmf, size_t first, const Places& places,
+                       const NumberText& text) {
+  const size_t rank = xdmf.numbers.rank() - first;
+  const std::span lengths(xdmf.numbers.shape.begin() + static_cast<ptrdiff_t>(first), rank);
+  std::string out =
+      fmt::format("   <Topology TopologyType=\"{}D{}Mesh\" Dimensions=\"{}\"/>\n", rank,
+                  places.is_uneven ? "Rect" : "CoRect", fmt::join(lengths, " "));
+  if (places.is_uneven) {
+    out += fmt::format("   <Geometry GeometryType=\"{}\">\n", rank == 3 ? "VXVYVZ" : "VXVY");
+    for (size_t d = xdmf.numbers.rank(); d-- > first;) out += xdmf.items[d];
+  } else {
+    out += RenderEvenSteps(xdmf, first, places.steps, text);
+  }
   return out + "   </Geometry>\n";
 }
 
@@ -130,7 +126,7 @@ std::string RenderElements(const Xdmf& xdmf, size_t first, uint64_t seek) {
 std::string RenderSteps(const Xdmf& xdmf, const Places& places, const NumberText& text) {
   const uint64_t count = xdmf.numbers.shape[0];
   const uint64_t bytes = xdmf.numbers.bytes / count;
-  const std::string mesh = RenderMesh(xdmf, 1, places.steps, text);
+  const std::string mesh = RenderMesh(xdmf, 1, places, text);
   std::string out = fmt::format(
       "  <Grid Name=\"{}\" GridType=\"Collection\" CollectionType=\"Temporal\">\n", xdmf.name);
   for (uint64_t i = 0; i < count; ++i) {
@@ -148,17 +144,28 @@ std::string Render(const Xdmf& xdmf, const Places& places, const NumberText& tex
     out += RenderSteps(xdmf, places, text);
   } else {
     out += fmt::format("  <Grid Name=\"{}\" GridType=\"Uniform\">\n", xdmf.name);
-    out += RenderMesh(xdmf, 0, places.steps, text) + RenderElements(xdmf, 0, 0) + "  </Grid>\n";
+    out += RenderMesh(xdmf, 0, places, text) + RenderElements(xdmf, 0, 0) + "  </Grid>\n";
   }
   return out + " </Domain>\n</Xdmf>\n";
 }
 
-Result<Places> ReadPlaces(const Geometry& geometry) {
+// Without all coordinates of a mesh, or with a missing one, its elements are counted.
+Result<Places> ReadPlaces(const Xdmf& xdmf) {
   Places places;
-  NDLFS_TRY(places.steps, ReadAllSteps(geometry));
-  if (places.steps.size() == 4) {
-    NDLFS_TRY(places.times, ReadCoordinates(geometry.axes[0]));
+  const bool has_times = xdmf.numbers.rank() == 4;
+  bool has_items = true;
+  for (size_t d = 0; d < xdmf.numbers.rank(); ++d) {
+    const Axis& axis = xdmf.geometry.axes[d];
+    NDLFS_TRY(auto coordinates, ReadCoordinates(axis));
+    places.steps.push_back(axis.coordinates ? FindSteps(axis, coordinates) : axis.known);
+    if (d == 0 && has_times) {
+      places.times = std::move(coordinates);
+      continue;
+    }
+    has_items = has_items && !xdmf.items[d].empty() && !coordinates.empty();
+    places.is_uneven = places.is_uneven || !places.steps.back();
   }
+  places.is_uneven = places.is_uneven && has_items;
   return places;
 }
 
@@ -166,20 +173,19 @@ Result<ViewNode> MakeXdmf(const ArrayInput& input) {
   auto xdmf = FittingXdmf(input);
   if (!xdmf) return model::Unsupported("no XDMF for {}", input.dtype.keyword());
   NDLFS_TRY(xdmf->geometry, DescribeGeometry(input, xdmf->numbers));
-  for (size_t d = 0; d < xdmf->numbers.rank(); ++d) {
-    NDLFS_TRY(xdmf->coordinates.emplace_back(), CoordinateItem(input, d));
+  for (const Axis& axis : xdmf->geometry.axes) {
+    xdmf->items.push_back(CoordinateItem(axis, PathOf(input)));
   }
+  const auto read = [xdmf = *xdmf]() -> Result<std::optional<Places>> {
+    return ReadPlaces(xdmf);
+  };
   // Without values, the longer one of the two forms.
   const auto render = [xdmf = *xdmf](const std::optional<Places>& places,
                                      const NumberText& text) {
     if (places) return Render(xdmf, *places, text);
-    std::string even = Render(xdmf, {LongestSteps(xdmf.geometry), {}}, text);
-    std::string uneven = Render(xdmf, {AllSteps(xdmf.numbers.rank()), {}}, text);
-    return even.size() < uneven.size() ? uneven : even;
-  };
-  const auto read = [geometry = xdmf->geometry]() -> Result<std::optional<Places>> {
-    NDLFS_TRY(auto places, ReadPlaces(geometry));
-    return std::optional(std::move(places));
+    const AllSteps steps = LongestSteps(xdmf.geometry);
+    return std::ranges::max(Render(xdmf, {steps}, text), Render(xdmf, {steps, true}, text), {},
+                            &std::string::size);
   };
   return MakeSegmentedView({MakeTextHeader<std::optional<Places>>(std::nullopt, read, render)});
 }

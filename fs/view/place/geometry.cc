@@ -104,6 +104,15 @@ std::vector<std::byte> MissingElement(const backends::Node& node, const model::D
   return element;
 }
 
+// Of a part of coordinates, the data.raw of that part.
+std::string RawPathOf(const ArrayInput& coordinates) {
+  std::string path = PathOf(coordinates) + "/data";
+  if (const auto& part = coordinates.part) {
+    path += fmt::format("[{}]", FormatSelection(part->selection, part->whole.shape));
+  }
+  return path + ".raw";
+}
+
 void AddCoordinates(const ArrayInput& stored, Axis& axis) {
   const ArrayInput coordinates = AsCfNumbers(stored);
   const auto numbers = AsNumbers(coordinates);
@@ -118,9 +127,12 @@ void AddCoordinates(const ArrayInput& stored, Axis& axis) {
   axis.role = RoleByCf(attributes, axis.units);
   if (axis.role == AxisRole::kOther) axis.role = RoleByName(attributes, axis.name, axis.units);
   axis.missing = MissingElement(*coordinates.node, coordinates.dtype);
-  const auto packing = backends::ReadPacking(*coordinates.node).value_or(backends::Packing());
-  axis.scale = packing.factor();
-  axis.offset = packing.shift();
+  const auto packing = backends::ReadPacking(*coordinates.node);
+  if (packing && !packing->is_scaled() && coordinates.elements == stored.elements) {
+    axis.raw_path = RawPathOf(stored);
+  }
+  axis.scale = packing ? packing->factor() : 1;
+  axis.offset = packing ? packing->shift() : 0;
 }
 
 // Maps are in metres.

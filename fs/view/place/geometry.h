@@ -50,6 +50,8 @@ struct Axis {
   std::string calendar;  // for times
   // The coordinates, which are numbers; null if there are none.
   std::shared_ptr<const NumberArray> coordinates;
+  // The path in the store of a data.raw that has the coordinates as numbers; empty if none has.
+  std::string raw_path = {};
   std::vector<std::byte> missing = {};  // the element that stands for a missing coordinate
   double scale = 1;                     // coordinate = element * scale + offset
   double offset = 0;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "tests/fs/view/grid_test.h"
@@ -272,6 +273,8 @@ TEST_F(RawHeadersTest, XdmfNamesTheFilesOfUnevenCoordinates) {
                         item(2, "lon") + item(3, "lat") + "   </Geometry>\n"));
   AddCoordinate("lon", {0, 1}, {TextAttribute("scale_factor", "2")});
   EXPECT_THAT(ReadText("data.xmf"), HasSubstr("2DCoRectMesh")) << "not those of the file";
+  AddCoordinate("lon", {0, std::numeric_limits<double>::quiet_NaN()}, {});
+  EXPECT_THAT(ReadText("data.xmf"), HasSubstr("2DCoRectMesh")) << "one is missing";
 }
 
 TEST_F(RawHeadersTest, XdmfHasAGridForEachStepInTime) {
