@@ -15,6 +15,7 @@
 #include <memory>
 #include <utility>
 
+#include "backends/base/unique_fd.h"
 #include "backends/store/local/source_root.h"
 #include "fs/fuse/fuse.h"
 #include "fs/fuse/operations.h"
@@ -79,7 +80,7 @@ class Mount {
   }
 
   // Serves until the mount ends. `on_ready` is called when it answers. `device` is
-  // as for Serve().
+  // as for Session.
   model::Result<void> Run(std::function<void()> on_ready, backends::UniqueFd device) {
     filesystem_.set_on_ready(std::move(on_ready));
     filesystem_.set_on_first_open([this] { RaiseReadAhead(options_.mountpoint); });
@@ -124,13 +125,10 @@ int ServeInBackground(const MountOptions& options, const MountPaths& paths, Star
   auto result = StartLog(options.log_file, LogTarget::kSystemLog, options.log_level,
                          {options.source, options.mountpoint});
   if (result) {
-    result = Serve(
-        options, paths,
-        [&] {
-          ready = true;
-          starter.Succeed();
-        },
-        backends::UniqueFd(paths.device));
+    result = Serve(options, paths, [&] {
+      ready = true;
+      starter.Succeed();
+    });
   }
   if (result) {
     if (!ready) starter.Fail("unmounted before it was ready");
@@ -170,7 +168,8 @@ model::Result<void> CheckAnswers(const MountOptions& options) {
 }  // namespace
 
 model::Result<void> Serve(const MountOptions& options, const MountPaths& paths,
-                          const std::function<void()>& on_ready, backends::UniqueFd device) {
+                          const std::function<void()>& on_ready) {
+  backends::UniqueFd device(paths.device);
   // A limit on the size of files is an answer of write(), no reason to die.
   std::signal(SIGXFSZ, SIG_IGN);
   RaiseDescriptorLimit();
@@ -203,10 +202,9 @@ model::Result<int> RunMount(const MountOptions& given) {
   if (options.foreground) {
     NDLFS_RETURN_IF_ERROR(StartLog(options.log_file, LogTarget::kStandardError,
                                    options.log_level, {options.source, options.mountpoint}));
-    NDLFS_RETURN_IF_ERROR(Serve(
-        options, paths,
-        [&] { NotifyManager("READY=1\nSTATUS=" + options.source + " is mounted"); },
-        backends::UniqueFd(paths.device)));
+    NDLFS_RETURN_IF_ERROR(Serve(options, paths, [&] {
+      NotifyManager("READY=1\nSTATUS=" + options.source + " is mounted");
+    }));
     return 0;
   }
   NDLFS_RETURN_IF_ERROR(RunInBackground(

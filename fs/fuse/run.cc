@@ -227,13 +227,11 @@ class Run {
       result = StartLog(options_.log_file, LogTarget::kStandardError, options_.log_level);
     }
     if (result) {
-      result = Serve(
-          options_, paths_,
-          [&] {
-            is_ready = true;
-            starter.Succeed(Starter::Errors::kKeep);
-          },
-          std::move(device));
+      paths_.device = device.release();
+      result = Serve(options_, paths_, [&] {
+        is_ready = true;
+        starter.Succeed(Starter::Errors::kKeep);
+      });
     }
     if (!result) {
       if (is_ready) LogWarning(result.error().message());
@@ -248,7 +246,7 @@ class Run {
   void EndMount();
 
   const MountOptions options_;
-  const MountPaths paths_;
+  MountPaths paths_;
   std::vector<std::string> command_;
   Namespaces namespaces_;
   pid_t server_ = -1;

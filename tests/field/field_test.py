@@ -389,6 +389,7 @@ PARTS = {
 OF_ELEMENTS = {"vrt", "hdr", "nhdr", "mhd", "mrc", "ctl"}
 # These have no parts (man ndlfs); of DAP, a constraint is one.
 OF_WHOLE = {"nc4", "dap2", "dap4"}
+# Of the files with places, these have other orders; zarr and zarr2 have them of an array alone.
 HAVE_ORDERS = {"fits", "nii", "tif"}
 
 
