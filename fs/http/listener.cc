@@ -107,10 +107,14 @@ std::string UrlOf(const sockaddr_storage& address) {
 }
 
 // Has the system ask whether a client that says nothing is still there, and end the connection
-// if none answers. Connections take this over from the socket that accepts them.
-void NoticeSilence(int socket) {
-  constexpr std::array<std::pair<int, int>, 4> kTcpOptions = {
-      {{TCP_KEEPIDLE, 20}, {TCP_KEEPINTVL, 5}, {TCP_KEEPCNT, 3}, {TCP_USER_TIMEOUT, 35'000}}};
+// if none answers; and keep little that a slow client has not taken yet, where it would keep
+// some MiB. Connections take this over from the socket that accepts them.
+void SetClientOptions(int socket) {
+  constexpr std::array<std::pair<int, int>, 5> kTcpOptions = {{{TCP_KEEPIDLE, 20},
+                                                               {TCP_KEEPINTVL, 5},
+                                                               {TCP_KEEPCNT, 3},
+                                                               {TCP_USER_TIMEOUT, 35'000},
+                                                               {TCP_NOTSENT_LOWAT, 128 << 10}}};
   const int on = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
   for (const auto& [option, value] : kTcpOptions) {
@@ -129,7 +133,7 @@ Result<Listener> Describe(UniqueFd socket) {
   out.socket = std::move(socket);
   out.is_unix = address.ss_family == AF_UNIX;
   out.is_local = out.is_unix || IsLoopback(address);
-  if (!out.is_unix) NoticeSilence(out.socket.get());
+  if (!out.is_unix) SetClientOptions(out.socket.get());
   if (out.is_unix) {
     out.url = fmt::format("unix:{}", reinterpret_cast<const sockaddr_un&>(address).sun_path);
   } else {

@@ -2,9 +2,11 @@
 #include "fs/http/listener.h"
 
 #include <gmock/gmock.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -48,6 +50,16 @@ TEST_F(ListenerTest, ConnectionsOfClientsThatVanishEnd) {
   EXPECT_EQ(OptionOf(accepted_.get(), IPPROTO_TCP, TCP_KEEPINTVL), 5);
   EXPECT_EQ(OptionOf(accepted_.get(), IPPROTO_TCP, TCP_KEEPCNT), 3);
   EXPECT_EQ(OptionOf(accepted_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT), 35'000);
+}
+
+TEST_F(ListenerTest, SystemKeepsLittleForClientsThatDoNotRead) {
+  const std::string piece(1 << 16, 'x');
+  while (::send(accepted_.get(), piece.data(), piece.size(), MSG_DONTWAIT) > 0) {
+  }
+  int not_sent = -1;
+  ASSERT_EQ(::ioctl(accepted_.get(), SIOCOUTQNSD, &not_sent), 0);
+  EXPECT_GT(not_sent, 0);
+  EXPECT_LE(not_sent, 256 << 10);
 }
 
 // Of a socket that listens, Linux tells the length of its queue as tcpi_sacked: as long as the
