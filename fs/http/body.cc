@@ -17,7 +17,8 @@ namespace {
 using model::MutexLock;
 using model::Result;
 
-// Blocks grow: a client that wants a few pages of a header needs no more.
+// Blocks of files grow: a client that wants a few pages of a header needs no more. Those of
+// texts that are made meanwhile do not: they are sent in small pieces anyway.
 constexpr size_t kFirstBlock = size_t{64} << 10;
 constexpr size_t kMostBlock = size_t{1} << 20;
 
@@ -184,7 +185,7 @@ void Body::Put(Result<Block> block) {
       Drop(*block);
     } else {
       range_read_ += block->bytes.size();
-      if (block_size_ < kMostBlock) block_size_ *= 4;
+      if (length_ && block_size_ < kMostBlock) block_size_ *= 4;
       next_ = *std::move(block);
     }
     resume = std::exchange(resume_, nullptr);

@@ -24,8 +24,8 @@ using model::Result;
 
 // Beyond this number of entries, a listing shows no sizes.
 constexpr size_t kMostWithSizes = 2000;
-// Longer ones are not sorted: the names take half a MiB.
-constexpr size_t kMostSorted = 5000;
+// Bytes of a listing that is sorted: 5000 names of 40 bytes.
+constexpr size_t kMostSorted = 400'000;
 constexpr std::string_view kThumbnail = "thumbnail.png";
 
 void SetAttributes(ListingEntry& entry, const Attributes& attributes) {
@@ -56,12 +56,14 @@ std::string TimeText(const ListingEntry& entry) {
   return text.substr(0, text.rfind(':'));
 }
 
-// The way from the root to this directory, each part with a link.
+// The way from the root to this directory; each part that is not far away has a link.
 std::string Breadcrumbs(const std::vector<std::string>& path) {
+  constexpr size_t kMostLinked = 100;
   if (path.empty()) return "/";
   std::string way = HtmlName(path.back());
   std::string up = "../";
   for (size_t i = path.size() - 1; i-- > 0; up += "../") {
+    if (path.size() - i > kMostLinked) continue;
     way.insert(0, fmt::format("<a href=\"{}\">{}</a> / ", up, HtmlName(path[i])));
   }
   return fmt::format("<a href=\"{}\">/</a> {}", up, way);
@@ -154,13 +156,14 @@ Result<EntryReaderPtr> EntryReader::Open(const TreeNodePtr& root, std::vector<st
 }
 
 Result<void> EntryReader::ReadFirst() {
-  while (first_.size() < kMostSorted) {
+  for (size_t bytes = 0; bytes < kMostSorted;) {
     NDLFS_TRY(auto entry, reader_->Next());
     if (!entry) {
       std::ranges::sort(first_, std::ranges::greater(), &DirectoryEntry::name);
       with_attributes_ = first_.size() <= kMostWithSizes;
       return {};
     }
+    bytes += sizeof(*entry) + entry->name.size();
     first_.push_back(*std::move(entry));
   }
   std::ranges::reverse(first_);

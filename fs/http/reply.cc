@@ -92,6 +92,7 @@ model::Result<void> SetText(HttpReply& reply, NextPiece next, KeptObjects kept) 
   }
   reply.file = std::make_shared<const TextHandle>(std::exchange(reply.text, {}),
                                                   std::move(next), std::move(kept));
+  reply.is_list = true;
   return {};
 }
 

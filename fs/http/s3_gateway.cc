@@ -29,6 +29,10 @@ using model::Result;
 constexpr size_t kMostKeys = 1000;    // in one answer
 constexpr size_t kLongestKey = 1024;  // bytes, as in S3
 constexpr size_t kMostFolders = 10'000;
+// Names of a folder that one thread keeps.
+constexpr size_t kMostBytesOfRun = size_t{2} << 20;
+constexpr size_t kMostRuns = 4;
+constexpr auto kLongestKept = std::chrono::seconds(30);
 constexpr std::string_view kControlFolder = ".ndlfs/";
 
 // What a client asks a list for.
@@ -117,7 +121,6 @@ class KeyList {
   // all names, but keeps only as many as there is memory for.
   Result<KeyRuns::Ptr> FindRun(const TreeNode& folder, const std::string& begin,
                                const std::string& last) {
-    constexpr size_t kMostBytes = size_t{6} << 20;
     const auto place = fmt::format("{} {}{}{}", backends::CallerScope::CurrentId(), begin, '\0',
                                    request_.prefix);
     const std::string from = std::max(last, request_.after);
@@ -138,7 +141,7 @@ class KeyList {
       bytes += bytes_of(one);
       found.push_back(std::move(one));
       std::ranges::push_heap(found, {}, &KeyRun::Entry::key);
-      for (; bytes > kMostBytes; run->is_all = false) {
+      for (; bytes > kMostBytesOfRun; run->is_all = false) {
         bytes -= bytes_of(found.front());
         std::ranges::pop_heap(found, {}, &KeyRun::Entry::key);
         found.pop_back();
@@ -207,6 +210,7 @@ class KeyList {
   Result<void> TakeFolder(const std::vector<std::string>& path, const TreeNodePtr& folder,
                           const ListedKey& one) {
     const std::string& key = one.key;
+    if (key.size() > kLongestKey) return {};
     if (key == kControlFolder && request_.prefix.size() < key.size()) return {};
     if (request_.has_delimiter && key.size() > request_.prefix.size()) {
       if (!request_.after.starts_with(key)) Take(one);
@@ -332,24 +336,40 @@ Result<HttpReply> AnswerForBucket(const S3Options& options, const TreeNodePtr& r
 }
 
 KeyRuns::Ptr KeyRuns::Find(const std::string& folder, const std::string& after) {
-  constexpr auto kLongestKept = std::chrono::seconds(30);
   const model::MutexLock lock(mutex_);
-  const Ptr* const kept = kept_.Find(folder);
-  if (kept == nullptr || KeyRun::Clock::now() - (*kept)->made > kLongestKept) return nullptr;
-  const KeyRun& run = **kept;
+  const auto kept = kept_.find(folder);
+  if (kept == kept_.end()) return nullptr;
+  const KeyRun& run = *kept->second;
+  if (KeyRun::Clock::now() - run.made > kLongestKept) return nullptr;
   const bool has_next = run.is_all || after < run.entries.back().key;
-  return run.from <= after && has_next ? *kept : nullptr;
+  return run.from <= after && has_next ? kept->second : nullptr;
+}
+
+void KeyRuns::Keep(const std::string& folder, Ptr run) {
+  const model::MutexLock lock(mutex_);
+  kept_.insert_or_assign(folder, std::move(run));
+  if (kept_.size() <= kMostRuns) return;
+  kept_.erase(std::ranges::min_element(kept_, {},
+                                       [](const auto& entry) { return entry.second->made; }));
+}
+
+std::optional<KeyRun::Clock::duration> KeyRuns::DropOld(KeyRun::Clock::time_point now) {
+  const model::MutexLock lock(mutex_);
+  std::erase_if(kept_,
+                [&](const auto& entry) { return now - entry.second->made > kLongestKept; });
+  return kept_.empty() ? std::nullopt : std::optional(kLongestKept);
 }
 
 void DescribeS3Error(HttpReply& reply) {
-  static const std::map<unsigned, std::string_view> codes = {{kBadRequest, "InvalidArgument"},
-                                                             {403, "AccessDenied"},
-                                                             {404, "NoSuchKey"},
-                                                             {405, "MethodNotAllowed"},
-                                                             {412, "PreconditionFailed"},
-                                                             {416, "InvalidRange"},
-                                                             {429, "SlowDown"},
-                                                             {503, "SlowDown"}};
+  static const std::map<unsigned, std::string_view> codes = {
+      {kBadRequest, "InvalidArgument"},
+      {kForbidden, "AccessDenied"},
+      {kAbsent, "NoSuchKey"},
+      {kMethodNotAllowed, "MethodNotAllowed"},
+      {kPreconditionFailed, "PreconditionFailed"},
+      {kRangeNotSatisfiable, "InvalidRange"},
+      {kTooManyRequests, "SlowDown"},
+      {kUnavailable, "SlowDown"}};
   const auto code = codes.find(reply.status);
   SetContentType(reply, "application/xml");
   reply.text = fmt::format(

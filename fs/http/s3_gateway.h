@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +16,6 @@
 #include <vector>
 
 #include "fs/http/reply.h"
-#include "model/bounded_map.h"
 #include "model/error.h"
 #include "model/mutex.h"
 
@@ -59,15 +59,15 @@ class KeyRuns {
 
   // The run of `folder` that has the keys after `after`; null if there is none any more.
   Ptr Find(const std::string& folder, const std::string& after) EXCLUDES(mutex_);
-  void Keep(const std::string& folder, Ptr run) EXCLUDES(mutex_) {
-    const model::MutexLock lock(mutex_);
-    kept_.Put(folder, std::move(run));
-  }
+  void Keep(const std::string& folder, Ptr run) EXCLUDES(mutex_);
+  // Gives back the memory of runs that are not used any more. Returns when to call it again;
+  // nullopt: not before the next Keep().
+  std::optional<KeyRun::Clock::duration> DropOld(KeyRun::Clock::time_point now)
+      EXCLUDES(mutex_);
 
  private:
   model::Mutex mutex_;
-  // Each takes a few MiB.
-  model::BoundedMap<std::string, Ptr> kept_ GUARDED_BY(mutex_){4};
+  std::map<std::string, Ptr> kept_ GUARDED_BY(mutex_);
 };
 
 // The reply to a request for the bucket itself: a list, or nothing if it is a HEAD.

@@ -49,8 +49,9 @@ constexpr uint64_t kMostKept = 1000;
 constexpr unsigned kIdleSeconds = 60;
 // libmicrohttpd copies a body in pieces of this size.
 constexpr size_t kPiece = size_t{128} << 10;
-constexpr uint64_t kBlocksOfClients = uint64_t{64} << 20;
+constexpr uint64_t kBlocksOfClients = uint64_t{48} << 20;
 constexpr uint64_t kLeastOpenBytes = uint64_t{64} << 20;
+constexpr uint64_t kOpenShareOfCache = 4;
 // A client that has left is noticed within twice this time.
 constexpr std::chrono::milliseconds kLookAtClient{50};
 // Bodies of requests are not used, except by PROPFIND, whose questions are short.
@@ -200,7 +201,10 @@ class Fields {
       ++lengths_;
       length_ = value;
     }
-    if (EqualsIgnoringCase(name, "Transfer-Encoding")) ++encodings_;
+    if (EqualsIgnoringCase(name, "Transfer-Encoding")) {
+      ++encodings_;
+      is_chunked_ = EqualsIgnoringCase(value, "chunked");
+    }
     if (EqualsIgnoringCase(name, "Host")) ++hosts_;
     for (const auto& [known, place] : Known()) {
       if (EqualsIgnoringCase(name, known)) Join(*place, value);
@@ -221,6 +225,7 @@ class Fields {
     if (has_odd_name_) return "a field whose name is none";
     if (lengths_ + encodings_ > 1) return "two lengths";
     const bool is_number = length_.find_first_not_of("0123456789") == std::string::npos;
+    if (encodings_ == 1 && !is_chunked_) return "a transfer encoding that is not chunked";
     if (lengths_ == 1 && (length_.empty() || !is_number)) return "a length that is none";
     if (hosts_ > 1) return "two hosts";
     return {};
@@ -269,6 +274,7 @@ class Fields {
   bool has_odd_name_ = false;
   int lengths_ = 0;
   int encodings_ = 0;
+  bool is_chunked_ = false;
   int hosts_ = 0;
 };
 
@@ -289,7 +295,8 @@ class Server final : public HttpServer {
         // Connections are the limit: each has one file open.
         files_({.shared = true,
                 .most_open = 4 * options.most_connections,
-                .most_bytes = std::max(tree.options().cache_size, kLeastOpenBytes)}),
+                .most_bytes =
+                    std::max(tree.options().cache_size / kOpenShareOfCache, kLeastOpenBytes)}),
         queue_(QueueOptionsOf(tree)),
         ticker_([this](RequestQueue::Clock::time_point now) { return Tick(now); }) {
     queue_.set_wake([this](RequestQueue::Clock::duration within) { ticker_.Wake(within); });
@@ -345,7 +352,7 @@ class Server final : public HttpServer {
 
   std::optional<RequestQueue::Clock::duration> Tick(RequestQueue::Clock::time_point now) {
     const auto again = queue_.Tick(now);
-    const auto drop = site_.DropOldFiles(now);
+    const auto drop = site_.DropOld(now);
     return again && drop ? std::min(*again, *drop) : (again ? again : drop);
   }
 
@@ -582,11 +589,14 @@ class Server final : public HttpServer {
             &Server::Delete<std::shared_ptr<Body>>,
             new std::shared_ptr<Body>(std::move(found.body)));
       }
-      const uint64_t length = found.body->length().value_or(MHD_SIZE_UNKNOWN);
-      const size_t piece = found.body->TakeMemory(std::min<uint64_t>(length, kPiece));
+      const auto length = found.body->length();
+      // Without a length, libmicrohttpd copies the body to memory of the connection, except for
+      // clients of HTTP/1.0.
+      const size_t piece = found.body->TakeMemory(length ? std::min<uint64_t>(*length, kPiece)
+                                                         : BlockBudget::kLeast);
       auto* const stream = new Stream{connection, std::move(found.body)};
-      return MHD_create_response_from_callback(length, piece, &Stream::Read, stream,
-                                               &Stream::Free);
+      return MHD_create_response_from_callback(length.value_or(MHD_SIZE_UNKNOWN), piece,
+                                               &Stream::Read, stream, &Stream::Free);
     }
     if (is_head && reply.file) {
       return MHD_create_response_from_callback(reply.length.value_or(MHD_SIZE_UNKNOWN), 1,

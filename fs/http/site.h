@@ -67,10 +67,12 @@ class Site {
   // ForgetKnown(), and ask Answer().
   std::optional<HttpReply> AnswerKnown(const HttpRequest& request) const;
   void ForgetKnown(const HttpRequest& request) const { known_.Forget(request.target.names); }
-  // As KnownFiles::DropOld().
-  std::optional<KnownFiles::Clock::duration> DropOldFiles(
-      KnownFiles::Clock::time_point now) const {
-    return known_.DropOld(now);
+  // Gives up what was kept for the next requests for long enough. Returns when to call it
+  // again; nullopt: not before the next Answer().
+  std::optional<KnownFiles::Clock::duration> DropOld(KnownFiles::Clock::time_point now) const {
+    const auto files = known_.DropOld(now);
+    const auto runs = runs_.DropOld(now);
+    return files ? files : runs;
   }
 
   // Adds the fields that every reply to `request` has, and gives errors the form that the

@@ -137,6 +137,8 @@ class MessageTest(ConformanceCase):
         self.assertEqual(self.ask(*fields, method="PROPFIND", body=chunked).status, 207)
         for wrong in b"zz\r\n", b"-1\r\nx\r\n0\r\n\r\n", b"ffffffffffffffffff\r\n", b"1\r\nxy\r\n0\r\n\r\n":
             self.assertIn(self.status(*fields, method="PROPFIND", body=wrong), (400, 413, None), wrong)
+        for encoding in "xchunked", "chunked, identity", "gzip":
+            self.assertEqual(self.status(fields[0], f"Transfer-Encoding: {encoding}", method="PROPFIND", close=False), 400)
 
     def test_expectations(self):
         text = self.server.raw(b"PROPFIND / HTTP/1.1\r\nHost: localhost\r\nDepth: 0\r\nExpect: 100-continue\r\nConnection: close\r\n"
