@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace ndlfs::model {
@@ -142,7 +143,28 @@ bool CollectOrder(const Datatype& type, std::optional<ByteOrder>& found) {
 }  // namespace
 
 Datatype::Datatype() : Datatype(Rep{}) {}
-Datatype::Datatype(Rep rep) : rep_(std::make_shared<const Rep>(std::move(rep))) {}
+
+// Many attributes and arrays have few types: types without parts are shared with the last ones
+// of the thread.
+Datatype::Datatype(Rep rep) {
+  constexpr size_t kMost = 8;
+  constexpr size_t kLongText = 32;
+  thread_local std::array<std::shared_ptr<const Rep>, kMost> last;
+  thread_local size_t next = 0;
+  const auto key = [](const Rep& r) {
+    return std::tie(r.kind, r.fixed, r.is_signed, r.order, r.charset, r.padding, r.selection,
+                    r.size, r.text);
+  };
+  const bool has_parts = rep.base || rep.time || !rep.members.empty() || !rep.constants.empty();
+  if (has_parts || rep.text.size() > kLongText) {
+    rep_ = std::make_shared<const Rep>(std::move(rep));
+    return;
+  }
+  const auto found = std::ranges::find_if(
+      last, [&](const auto& known) { return known && key(*known) == key(rep); });
+  rep_ = found != last.end() ? *found : std::make_shared<const Rep>(std::move(rep));
+  if (found == last.end()) last[next++ % kMost] = rep_;
+}
 
 Datatype Datatype::Integer(size_t bytes, bool is_signed, ByteOrder order) {
   Rep rep;

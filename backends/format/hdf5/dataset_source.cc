@@ -511,12 +511,18 @@ class SourceMaker {
                                              info_);
   }
 
-  Result<std::shared_ptr<const ArraySource>> MakeCompactSource() {
+  // Of elements that lie in one piece, without filters.
+  Result<ArraySpec> MakeBlocksSpec() {
     const auto blocks = ContiguousBlockShape(info_.shape, info_.type.size(), kBlockBytes);
     NDLFS_TRY(auto spec, MakeSpec(blocks, ChunkGrid::Edge::kCropped));
     const std::vector<uint64_t>& shape = spec.grid.max_chunk_shape();
     NDLFS_TRY(const auto codecs, MakeCodecs(info_, shape, 0));
     NDLFS_TRY(spec.codecs, codecs.MakeChain({info_.type, shape}));
+    return spec;
+  }
+
+  Result<std::shared_ptr<const ArraySource>> MakeCompactSource() {
+    NDLFS_TRY(auto spec, MakeBlocksSpec());
     const uint64_t bytes =
         CheckedProduct(info_.shape, info_.stored.size()).value_or(UINT64_MAX);
     if (bytes > info_.compact->size()) {
@@ -566,11 +572,7 @@ class SourceMaker {
   }
 
   Result<std::shared_ptr<const ArraySource>> MakeContiguousSource() {
-    const auto blocks = ContiguousBlockShape(info_.shape, info_.type.size(), kBlockBytes);
-    NDLFS_TRY(auto spec, MakeSpec(blocks, ChunkGrid::Edge::kCropped));
-    const std::vector<uint64_t>& shape = spec.grid.max_chunk_shape();
-    NDLFS_TRY(const auto codecs, MakeCodecs(info_, shape, 0));
-    NDLFS_TRY(spec.codecs, codecs.MakeChain({info_.type, shape}));
+    NDLFS_TRY(auto spec, MakeBlocksSpec());
     if (!info_.external.empty()) {
       NDLFS_TRY(auto store, MakeExternalStore(*opened_.source, opened_.path, info_.external));
       return std::make_shared<ContiguousSource>(std::move(spec), std::move(store), 0, info_);

@@ -364,6 +364,10 @@ class ValueReader {
     NDLFS_RETURN_IF_ERROR(room_.Take(info.name, CountValues(type.type, *count, *bytes),
                                      is_text && is_fixed ? *bytes : 0));
     if (*count == 0) return {};
+    // The others may not have been read to their end.
+    if (*bytes > kMaxAttributeBytes) {
+      return model::Limit("elements of more than {} bytes", kMaxAttributeBytes);
+    }
     return Append(type, raw.data, *count, info);
   }
 
@@ -425,15 +429,10 @@ Result<DatasetInfo> DescribeDataset(const std::shared_ptr<const Metadata>& file,
 
 void ReadAttributes(const Object& object, const std::vector<std::string>& left_out,
                     ObjectIndex& index, ObjectInfo& info) {
-  const auto& attributes = object.attributes();
-  if (!attributes) {
-    info.error = attributes.error();
-    return;
-  }
   model::AttributeRoom room;
   ValueReader reader(object.file(), index, room, info);
-  for (const RawAttribute& raw : *attributes) {
-    if (std::ranges::count(left_out, raw.name) != 0) continue;
+  const auto visit = [&](const RawAttribute& raw) {
+    if (std::ranges::count(left_out, raw.name) != 0) return;
     AttributeInfo read;
     read.name = raw.name;
     if (auto done = reader.Read(raw, read); !done) read.error = std::move(done).error();
@@ -443,7 +442,8 @@ void ReadAttributes(const Object& object, const std::vector<std::string>& left_o
       // There may be very many that do not fit: one of them is told.
       info.error = std::move(read.error);
     }
-  }
+  };
+  if (auto all = object.ForEachAttribute(visit); !all) info.error = std::move(all).error();
 }
 
 }  // namespace ndlfs::backends::hdf5

@@ -175,7 +175,7 @@ Result<ObjectInfo> File::Describe(const std::string& path,
     NDLFS_TRY(const Walked walked, WalkTo(path));
     const Object& object = walked.object;
     if (turn != nullptr && !*turn && object.MayHaveLargeAttributes()) {
-      NDLFS_TRY(*turn, MetadataTurn::Take(MetadataTurn::kMost / 3));
+      NDLFS_TRY(*turn, MetadataTurn::Take(MetadataTurn::kMost / 2));
     }
     ObjectInfo info;
     info.kind = KindOf(object);

@@ -42,6 +42,9 @@ class File {
   // kStale if it is another version by now.
   model::Result<void> CheckUnchanged() const { return metadata_->input().CheckUnchanged(); }
 
+  // Of what is kept.
+  uint64_t held_bytes() const { return metadata_->held_bytes() + index_.held_bytes(); }
+
   // kNotFound where there is nothing.
   model::Result<Location> Find(const std::string& path) const;
 

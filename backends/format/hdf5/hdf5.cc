@@ -81,6 +81,11 @@ class Hdf5Hierarchy final : public Hierarchy {
     return FingerprintNow(*reads);
   }
 
+  uint64_t held_bytes() const override {
+    const model::MutexLock lock(mutex_);
+    return opened_ ? opened_->file->held_bytes() + listings_->total_weight() : 0;
+  }
+
   // The file as it is now, opened.
   Result<OpenedFile> Current() const {
     auto opened = TryCurrent();

@@ -10,6 +10,7 @@
 
 #include "backends/base/new_id.h"
 #include "backends/store/cancellation.h"
+#include "model/memory_budget.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
@@ -35,6 +36,8 @@ class Pages {
     return pages;
   }
 
+  size_t most() const { return most_; }
+
   bool Has(uint64_t file, uint64_t page) EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
     return index_.contains({file, page});
@@ -54,7 +57,7 @@ class Pages {
   void Insert(uint64_t file, uint64_t page, ConstByteSpan bytes) EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
     if (index_.contains({file, page})) return;
-    if (pages_.size() < kMostPages) {
+    if (pages_.size() < most_) {
       pages_.emplace_front();
     } else {
       index_.erase(pages_.back().key);
@@ -66,7 +69,6 @@ class Pages {
   }
 
  private:
-  static constexpr size_t kMostPages = 4096;
   struct Key {
     uint64_t file;
     uint64_t page;
@@ -82,6 +84,12 @@ class Pages {
     std::array<std::byte, kPageBytes> bytes;
   };
 
+  // The allocator takes so many bytes for one, with its places in list and index.
+  static constexpr uint64_t kBytesOfPage = kPageBytes + 1024;
+
+  const size_t most_ =
+      model::MemoryBudget::Share(model::MemoryBudget::Pool::kNodes) / kBytesOfPage;
+  const model::MemoryBudget::Held held_{most_ * kBytesOfPage};
   model::Mutex mutex_;
   std::list<Page> pages_ GUARDED_BY(mutex_);  // the last used first
   std::unordered_map<Key, std::list<Page>::iterator, KeyHash> index_ GUARDED_BY(mutex_);
@@ -228,7 +236,7 @@ void Input::Prefetch(std::vector<uint64_t> offsets, uint64_t bytes) const {
   // request has; and what all have, which is half of what is kept.
   constexpr uint64_t kGap = 32;
   constexpr uint64_t kMostInRequest = 256;
-  constexpr uint64_t kMostPages = 2048;
+  const uint64_t most_pages = Pages::Shared().most() / 2;
   if (!is_remote() || bytes == 0) return;
   std::ranges::sort(offsets);
   struct Span {
@@ -240,7 +248,7 @@ void Input::Prefetch(std::vector<uint64_t> offsets, uint64_t bytes) const {
   for (const uint64_t offset : offsets) {
     if (offset >= size()) break;
     const uint64_t end = (offset + std::min(bytes, size() - offset) - 1) / kPageBytes + 1;
-    for (uint64_t page = offset / kPageBytes; page < end && pages < kMostPages; ++page) {
+    for (uint64_t page = offset / kPageBytes; page < end && pages < most_pages; ++page) {
       const bool is_near = !spans.empty() && page < spans.back().end + kGap;
       if ((is_near && page < spans.back().end) || Pages::Shared().Has(id_, page)) continue;
       if (!is_near || page - spans.back().first >= kMostInRequest)

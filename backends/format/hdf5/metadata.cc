@@ -328,7 +328,8 @@ Result<std::shared_ptr<const FractalHeap>> FractalHeap::Open(const Metadata& fil
   return heap;
 }
 
-Result<ByteVector> FractalHeap::Get(const Metadata& file, ConstByteSpan id) const {
+Result<ByteVector> FractalHeap::Get(const Metadata& file, ConstByteSpan id,
+                                    uint64_t most) const {
   constexpr uint64_t kManaged = 0;
   constexpr uint64_t kHuge = 1;
   constexpr uint64_t kTiny = 2;
@@ -339,7 +340,7 @@ Result<ByteVector> FractalHeap::Get(const Metadata& file, ConstByteSpan id) cons
     case kManaged:
       return GetManaged(file, in);
     case kHuge:
-      return GetHuge(file, in);
+      return GetHuge(file, in, most);
     case kTiny: {
       uint64_t bytes = head & 0xf;
       if (id_bytes_ > kLongTiny) bytes = bytes << 8 | in.Number(1);
@@ -457,7 +458,7 @@ Result<ByteVector> FractalHeap::Unfilter(ByteVector bytes, uint64_t mask, uint64
 }
 
 // Huge objects have a place of their own, in the identifier if it fits there, else in a tree.
-Result<ByteVector> FractalHeap::GetHuge(const Metadata& file, Cursor id) const {
+Result<ByteVector> FractalHeap::GetHuge(const Metadata& file, Cursor id, uint64_t most) const {
   const uint64_t o = file.offset_bytes();
   const uint64_t l = file.length_bytes();
   const bool is_filtered = !filters_.empty();
@@ -489,8 +490,14 @@ Result<ByteVector> FractalHeap::GetHuge(const Metadata& file, Cursor id) const {
   const uint64_t mask = is_filtered ? in.Number(4) : 0;
   const uint64_t size = is_filtered ? in.Number(l) : stored;
   NDLFS_RETURN_IF_ERROR(in.Check("a huge object"));
-  NDLFS_TRY(auto bytes, file.Read(address, stored));
+  if (is_filtered && size > most) return model::Limit("a huge object of {} bytes", size);
+  NDLFS_TRY(auto bytes, file.Read(address, is_filtered ? stored : std::min(stored, most)));
   return Unfilter(std::move(bytes), mask, size);
+}
+
+uint64_t FractalHeap::held_bytes() const {
+  const model::MutexLock lock(mutex_);
+  return kept_.total_weight();
 }
 
 FractalHeap::Block FractalHeap::FindKept(uint64_t address) const {
@@ -955,12 +962,24 @@ Result<ByteVector> Metadata::SharedObject(MessageType type, ConstByteSpan id) co
 Result<std::shared_ptr<const FractalHeap>> Metadata::Heap(uint64_t address) const {
   {
     const model::MutexLock lock(mutex_);
-    if (const auto* found = heaps_.Find(address)) return *found;
+    for (size_t i = 0; i < heaps_.size(); ++i) {
+      if (heaps_[i].first != address) continue;
+      std::rotate(heaps_.begin() + i, heaps_.begin() + i + 1, heaps_.end());
+      return heaps_.back().second;
+    }
   }
   NDLFS_TRY(auto heap, FractalHeap::Open(*this, address));
   const model::MutexLock lock(mutex_);
-  heaps_.Put(address, heap);
+  if (heaps_.size() == kKeptHeaps) heaps_.erase(heaps_.begin());
+  heaps_.emplace_back(address, heap);
   return heap;
+}
+
+uint64_t Metadata::held_bytes() const {
+  const model::MutexLock lock(mutex_);
+  uint64_t bytes = headers_.total_weight() + global_.total_weight();
+  for (const auto& [address, heap] : heaps_) bytes += heap->held_bytes();
+  return bytes;
 }
 
 Result<GlobalHeap::Entry> Metadata::FindGlobal(uint64_t heap, uint64_t index) const {

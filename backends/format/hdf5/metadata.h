@@ -87,8 +87,11 @@ class FractalHeap {
  public:
   static model::Result<std::shared_ptr<const FractalHeap>> Open(const Metadata& file,
                                                                 uint64_t address);
-  // The object. Kept blocks make the next one cheaper. Thread-safe.
-  model::Result<ByteVector> Get(const Metadata& file, ConstByteSpan id) const;
+  // The object, or its first `most` bytes at least. Kept blocks make the next one cheaper.
+  // Thread-safe.
+  model::Result<ByteVector> Get(const Metadata& file, ConstByteSpan id,
+                                uint64_t most = UINT64_MAX) const;
+  uint64_t held_bytes() const EXCLUDES(mutex_);
 
  private:
   struct Place {
@@ -99,7 +102,7 @@ class FractalHeap {
   using Block = std::shared_ptr<const ByteVector>;
 
   model::Result<ByteVector> GetManaged(const Metadata& file, Cursor id) const;
-  model::Result<ByteVector> GetHuge(const Metadata& file, Cursor id) const;
+  model::Result<ByteVector> GetHuge(const Metadata& file, Cursor id, uint64_t most) const;
   model::Result<ByteVector> Unfilter(ByteVector bytes, uint64_t mask, uint64_t size) const;
   // The direct block that has the byte `offset` of the heap, its beginning in the heap, and
   // its size.
@@ -242,6 +245,8 @@ class Metadata {
     uint64_t bytes_ = 0;
   };
   model::Result<LocalHeap> OpenLocalHeap(uint64_t address) const;
+  // Of what is kept.
+  uint64_t held_bytes() const EXCLUDES(mutex_);
 
  private:
   explicit Metadata(std::shared_ptr<const Input> input) : input_(std::move(input)) {}
@@ -271,13 +276,14 @@ class Metadata {
   std::vector<SharedIndex> shared_;
 
   static constexpr uint64_t kKeptHeaders = uint64_t{4} << 20;
-  static constexpr uint64_t kKeptHeaps = 16;
+  static constexpr size_t kKeptHeaps = 4;
   static constexpr uint64_t kKeptGlobal = uint64_t{4} << 20;
   mutable model::Mutex mutex_;
   mutable model::BoundedMap<uint64_t, std::shared_ptr<const ObjectHeader>> headers_
       GUARDED_BY(mutex_){kKeptHeaders};
-  mutable model::BoundedMap<uint64_t, std::shared_ptr<const FractalHeap>> heaps_
-      GUARDED_BY(mutex_){kKeptHeaps};
+  // The last used one last.
+  mutable std::vector<std::pair<uint64_t, std::shared_ptr<const FractalHeap>>> heaps_
+      GUARDED_BY(mutex_);
   mutable model::BoundedMap<uint64_t, std::shared_ptr<const GlobalHeap>> global_
       GUARDED_BY(mutex_){kKeptGlobal};
 };

@@ -101,6 +101,7 @@ bool IsHidden(const AttributeInfo& attribute, const std::string& path, const Obj
 std::vector<model::Attribute> MakeAttributes(const std::string& path, const ObjectInfo& info,
                                              std::optional<model::Error>& error) {
   std::vector<model::Attribute> attributes;
+  attributes.reserve(info.attributes.size());
   model::AttributeRoom room;
   for (const AttributeInfo& attribute : info.attributes) {
     if (IsHidden(attribute, path, info)) continue;

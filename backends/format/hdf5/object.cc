@@ -2,21 +2,22 @@
 #include "backends/format/hdf5/object.h"
 
 #include <algorithm>
+#include <array>
+#include <deque>
 
 #include "backends/base/checked.h"
 #include "backends/format/hdf5/element_type.h"
 #include "backends/format/hdf5/group.h"
+#include "model/attributes.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
 
 using model::Result;
 
-// The most bytes of the attributes of one object.
-constexpr uint64_t kMaxAttributesBytes = uint64_t{64} << 20;
-
-// The parts of an attribute message: a name, a datatype, a dataspace, and the elements.
-Result<void> ParseAttribute(const Metadata& file, ConstByteSpan message, RawAttribute& raw) {
+// The parts of an attribute message: a name, a datatype, a dataspace, and the elements. Without
+// a `file`, only the name.
+Result<RawAttribute> ParseAttribute(const Metadata* file, ConstByteSpan message) {
   constexpr uint64_t kTypeIsShared = 1;
   constexpr uint64_t kSpaceIsShared = 2;
   Cursor in(message);
@@ -32,19 +33,21 @@ Result<void> ParseAttribute(const Metadata& file, ConstByteSpan message, RawAttr
     return taken;
   };
   const std::string_view name = AsText(take(name_bytes));
+  RawAttribute raw;
   raw.name = name.substr(0, name.find('\0'));
   NDLFS_RETURN_IF_ERROR(in.Check("an attribute"));
+  if (file == nullptr) return raw;
   if (version == 0 || version > 3) {
     raw.error = model::Unsupported("an attribute of version {}", version).value();
-    return {};
+    return raw;
   }
   raw.type = take(type_bytes);
   raw.space = take(space_bytes);
   raw.data = in.Take(in.left());
   if (auto sound = in.Check("the attribute"); !sound) raw.error = std::move(sound).error();
-  if (version == 1 || raw.error) return {};
+  if (version == 1 || raw.error) return raw;
   const auto follow = [&](MessageType type, ByteVector& holder, ConstByteSpan& part) {
-    auto shared = file.Shared(type, part);
+    auto shared = file->Shared(type, part);
     if (!shared) {
       raw.error = std::move(shared).error();
       return;
@@ -54,69 +57,89 @@ Result<void> ParseAttribute(const Metadata& file, ConstByteSpan message, RawAttr
   };
   if (flags & kTypeIsShared) follow(MessageType::kDatatype, raw.shared_type, raw.type);
   if (flags & kSpaceIsShared) follow(MessageType::kDataspace, raw.shared_space, raw.space);
-  return {};
+  return raw;
 }
 
-// The heap that an attribute info message (IV.A.2.v) names.
-uint64_t AddressOfDense(const Metadata& file, Cursor& in) {
+// Where the attributes are that do not lie in the header, by its attribute info message
+// (IV.A.2.v).
+struct DensePlaces {
+  uint64_t heap = kNowhere;
+  uint64_t by_name = kNowhere;
+};
+
+Result<DensePlaces> DensePlacesOf(const Metadata& file, const ObjectHeader& header) {
   constexpr uint64_t kHasMaximum = 1;
+  DensePlaces places;
+  const HeaderMessage* info = header.Find(MessageType::kAttributeInfo);
+  if (info == nullptr) return places;
+  Cursor in(info->body);
   in.Skip(1);
   if (in.Number(1) & kHasMaximum) in.Skip(2);
-  return in.Address(file.offset_bytes());
-}
-
-// The attributes that lie in a heap.
-Result<void> ReadDense(const Metadata& file, ConstByteSpan info,
-                       std::vector<RawAttribute>& attributes) {
-  constexpr uint64_t kIsShared = 2;
-  constexpr size_t kIdBytes = 8;
-  Cursor in(info);
-  const uint64_t heap_address = AddressOfDense(file, in);
-  const uint64_t by_name = in.Address(file.offset_bytes());
+  places.heap = in.Address(file.offset_bytes());
+  places.by_name = in.Address(file.offset_bytes());
   NDLFS_RETURN_IF_ERROR(in.Check("the attribute info"));
-  if (heap_address == kNowhere) return {};
-  NDLFS_TRY(const auto heap, file.Heap(heap_address));
-  NDLFS_TRY(const auto tree, Tree2::Open(file, by_name));
-  if (tree.record_bytes() < kIdBytes + 1 + 4)
-    return model::Corrupt("attributes in another tree");
-  uint64_t bytes = 0;
-  return tree.ForEach(file, [&](ConstByteSpan record) -> Result<bool> {
-    const ConstByteSpan id = record.first(kIdBytes);
-    Cursor rest(record.subspan(kIdBytes));
-    const bool is_shared = rest.Number(1) & kIsShared;
-    RawAttribute raw;
-    raw.order = rest.Number(4);
-    NDLFS_TRY(raw.message,
-              is_shared ? file.SharedObject(MessageType::kAttribute, id) : heap->Get(file, id));
-    bytes += raw.message.size() + sizeof(raw);
-    if (bytes > kMaxAttributesBytes) return model::Limit("attributes of too many bytes");
-    NDLFS_RETURN_IF_ERROR(ParseAttribute(file, raw.message, raw));
-    attributes.push_back(std::move(raw));
-    return true;
-  });
-}
-
-Result<std::vector<RawAttribute>> ReadAll(const Metadata& file, const ObjectHeader& header) {
-  std::vector<RawAttribute> attributes;
-  for (const HeaderMessage& message : header.messages()) {
-    if (message.type == MessageType::kAttributeInfo) {
-      NDLFS_RETURN_IF_ERROR(ReadDense(file, message.body, attributes));
-    } else if (message.type == MessageType::kAttribute) {
-      RawAttribute raw;
-      raw.order = message.order;
-      NDLFS_RETURN_IF_ERROR(ParseAttribute(file, message.body, raw));
-      attributes.push_back(std::move(raw));
-    }
-  }
-  if (header.tracks_attribute_order()) {
-    std::ranges::stable_sort(attributes, {}, &RawAttribute::order);
-  } else {
-    std::ranges::stable_sort(attributes, {}, &RawAttribute::name);
-  }
-  return attributes;
+  return places;
 }
 
 }  // namespace
+
+// The attributes in a heap. A record of their tree is an identifier of the heap, flags, the
+// order of creation, and the hash of the name.
+class DenseAttributes {
+ public:
+  static constexpr size_t kRecordBytes = 8 + 1 + 4 + 4;
+  using Record = std::array<std::byte, kRecordBytes>;
+
+  // With a heap of its own, so that the blocks which it keeps go when this does.
+  static Result<std::shared_ptr<const DenseAttributes>> Open(const Metadata& file,
+                                                             const ObjectHeader& header) {
+    auto dense = std::make_shared<DenseAttributes>();
+    NDLFS_TRY(const auto places, DensePlacesOf(file, header));
+    if (places.heap == kNowhere) return dense;
+    NDLFS_TRY(dense->heap_, FractalHeap::Open(file, places.heap));
+    NDLFS_TRY(dense->tree_, Tree2::Open(file, places.by_name));
+    if (dense->tree_.record_bytes() != kRecordBytes) {
+      return model::Corrupt("attributes in another tree");
+    }
+    return dense;
+  }
+
+  // The message of an attribute, or as much of it as could be shown.
+  Result<ByteVector> Read(const Metadata& file, ConstByteSpan record) const {
+    constexpr uint64_t kIsShared = 2;
+    constexpr uint64_t kMost = model::AttributeRoom::kMostBytes + (uint64_t{1} << 20);
+    const ConstByteSpan id = record.first(8);
+    const bool is_shared = Cursor(record.subspan(8)).Number(1) & kIsShared;
+    return is_shared ? file.SharedObject(MessageType::kAttribute, id)
+                     : heap_->Get(file, id, kMost);
+  }
+
+  Result<void> ForEach(const Metadata& file, const Tree2::Visit& visit) const {
+    return heap_ ? tree_.ForEach(file, visit) : Result<void>();
+  }
+
+  // Empty if there is none.
+  Result<ByteVector> Find(const Metadata& file, std::string_view name) const {
+    ByteVector found;
+    if (!heap_) return found;
+    const uint64_t hash = HashOf(AsBytes(name));
+    const auto compare = [&](ConstByteSpan record) -> Result<int> {
+      const uint64_t other = Cursor(record.last(4)).Number(4);
+      if (hash != other) return hash < other ? -1 : 1;
+      NDLFS_TRY(auto message, Read(file, record));
+      NDLFS_TRY(const auto raw, ParseAttribute(nullptr, message));
+      const int order = name.compare(raw.name);
+      if (order == 0) found = std::move(message);
+      return order;
+    };
+    NDLFS_RETURN_IF_ERROR(tree_.Find(file, compare));
+    return found;
+  }
+
+ private:
+  std::shared_ptr<const FractalHeap> heap_;  // null: there are none
+  Tree2 tree_;
+};
 
 Result<Extent> ParseExtent(const Metadata& file, ConstByteSpan message) {
   constexpr uint64_t kMaxRank = 32;
@@ -161,25 +184,94 @@ Object::Kind Object::kind() const {
   return header_->Find(MessageType::kDataspace) ? Kind::kDataset : Kind::kNamedDatatype;
 }
 
-const Result<std::vector<RawAttribute>>& Object::attributes() const {
-  if (!attributes_) attributes_ = ReadAll(*file_, *header_);
-  return *attributes_;
+Result<const DenseAttributes*> Object::Dense() const {
+  if (!dense_) {
+    NDLFS_TRY(dense_, DenseAttributes::Open(*file_, *header_));
+  }
+  return dense_.get();
+}
+
+Result<void> Object::ForEachAttribute(
+    const std::function<void(const RawAttribute&)>& visit) const {
+  constexpr uint64_t kMostBytes = uint64_t{8} << 20;     // of all places
+  constexpr uint64_t kMostMessages = uint64_t{2} << 20;  // others are read again
+  struct Place {
+    uint64_t order;
+    std::string name;
+    ConstByteSpan message;
+    ByteVector read = {};  // what the message lies in, if that is not the header
+    DenseAttributes::Record record = {};
+  };
+  std::deque<Place> places;
+  uint64_t bytes = 0;
+  uint64_t message_bytes = 0;
+  const auto add = [&](uint64_t order, ConstByteSpan message) -> Result<Place*> {
+    NDLFS_TRY(auto raw, ParseAttribute(nullptr, message));
+    bytes += sizeof(Place) + raw.name.size();
+    if (bytes > kMostBytes) return nullptr;
+    return &places.emplace_back(Place{order, std::move(raw.name), message});
+  };
+  for (const HeaderMessage& message : header_->messages()) {
+    if (message.type != MessageType::kAttribute) continue;
+    NDLFS_RETURN_IF_ERROR(add(message.order, message.body));
+  }
+  NDLFS_TRY(const auto* dense, Dense());
+  const auto add_dense = [&](ConstByteSpan record) -> Result<bool> {
+    NDLFS_TRY(auto message, dense->Read(*file_, record));
+    NDLFS_TRY(Place* const place, add(Cursor(record.subspan(9)).Number(4), message));
+    if (place == nullptr) return false;
+    std::ranges::copy(record, place->record.begin());
+    place->message = {};
+    if (message_bytes + message.size() > kMostMessages) return true;
+    message_bytes += message.size();
+    place->read = std::move(message);
+    place->message = place->read;
+    return true;
+  };
+  NDLFS_RETURN_IF_ERROR(dense->ForEach(*file_, add_dense));
+  if (header_->tracks_attribute_order()) {
+    std::ranges::stable_sort(places, {}, &Place::order);
+  } else {
+    std::ranges::stable_sort(places, {}, &Place::name);
+  }
+  for (const Place& place : places) {
+    ByteVector again;
+    if (place.message.empty()) {
+      NDLFS_TRY(again, dense->Read(*file_, place.record));
+    }
+    NDLFS_TRY(const auto raw,
+              ParseAttribute(file_, again.empty() ? place.message : ConstByteSpan(again)));
+    visit(raw);
+  }
+  if (bytes > kMostBytes) {
+    return model::Limit("only {} of its attributes are looked at", places.size());
+  }
+  return {};
 }
 
 bool Object::MayHaveLargeAttributes() const {
   constexpr uint64_t kSmallHeader = uint64_t{64} << 10;
   if (header_->held_bytes() > kSmallHeader) return true;
-  const HeaderMessage* info = header_->Find(MessageType::kAttributeInfo);
-  if (info == nullptr) return false;
-  Cursor in(info->body);
-  return AddressOfDense(*file_, in) != kNowhere;
+  const auto dense = DensePlacesOf(*file_, *header_);
+  return dense && dense->heap != kNowhere;
 }
 
-const RawAttribute* Object::Attribute(std::string_view name) const {
-  const auto& all = attributes();
-  if (!all) return nullptr;
-  const auto found = std::ranges::find(*all, name, &RawAttribute::name);
-  return found == all->end() ? nullptr : &*found;
+std::optional<RawAttribute> Object::Attribute(std::string_view name) const {
+  for (const HeaderMessage& message : header_->messages()) {
+    if (message.type != MessageType::kAttribute) continue;
+    const auto named = ParseAttribute(nullptr, message.body);
+    if (!named || named->name != name) continue;
+    auto raw = ParseAttribute(file_, message.body);
+    return raw ? std::optional(*std::move(raw)) : std::nullopt;
+  }
+  const auto dense = Dense();
+  if (!dense) return std::nullopt;
+  auto message = (*dense)->Find(*file_, name);
+  if (!message || message->empty()) return std::nullopt;
+  auto raw = ParseAttribute(file_, *message);
+  if (!raw) return std::nullopt;
+  raw->message = *std::move(message);
+  return *std::move(raw);
 }
 
 std::optional<std::string> Object::Text(std::string_view name) const {
@@ -188,8 +280,8 @@ std::optional<std::string> Object::Text(std::string_view name) const {
     std::string ObjectPath(uint64_t) override { return ""; }
     Result<std::string> RegionText(ConstByteSpan) override { return ""; }
   };
-  const RawAttribute* raw = Attribute(name);
-  if (raw == nullptr || raw->error) return std::nullopt;
+  const auto raw = Attribute(name);
+  if (!raw || raw->error) return std::nullopt;
   const auto type = ReadElementType(*file_, raw->type);
   const auto extent = ParseExtent(*file_, raw->space);
   if (!type || !extent || type->type.kind() != model::Datatype::Kind::kString ||
@@ -208,8 +300,8 @@ std::optional<std::string> Object::Text(std::string_view name) const {
 
 std::vector<int64_t> Object::Integers(std::string_view name) const {
   constexpr uint64_t kMost = 64;
-  const RawAttribute* raw = Attribute(name);
-  if (raw == nullptr || raw->error) return {};
+  const auto raw = Attribute(name);
+  if (!raw || raw->error) return {};
   const auto type = ReadElementType(*file_, raw->type);
   const auto extent = ParseExtent(*file_, raw->space);
   const auto count = extent ? CheckedProduct(extent->shape) : std::nullopt;

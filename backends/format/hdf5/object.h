@@ -4,6 +4,7 @@
 // Specification, IV.A.2.b, m and v).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,7 +27,6 @@ model::Result<Extent> ParseExtent(const Metadata& file, ConstByteSpan message);
 // An attribute as it is stored.
 struct RawAttribute {
   std::string name;
-  uint64_t order = 0;  // of creation, if the object tracks it
   ConstByteSpan type;
   ConstByteSpan space;
   ConstByteSpan data;
@@ -37,6 +37,8 @@ struct RawAttribute {
   ByteVector shared_type = {};
   ByteVector shared_space = {};
 };
+
+class DenseAttributes;
 
 class Object {
  public:
@@ -50,13 +52,14 @@ class Object {
   uint64_t address() const { return header_->address(); }
   Kind kind() const;
 
-  // In the order of their creation if the object tracks it, else by name. Reads them when they
-  // are first asked for.
-  const model::Result<std::vector<RawAttribute>>& attributes() const;
+  // Calls `visit` with one attribute after the other: in the order of their creation if the
+  // object tracks it, else by name.
+  model::Result<void> ForEachAttribute(
+      const std::function<void(const RawAttribute&)>& visit) const;
   // Whether they may be many or large. Attributes in the header are at most 64 KiB each.
   bool MayHaveLargeAttributes() const;
-  // Null if there is no such attribute.
-  const RawAttribute* Attribute(std::string_view name) const;
+  // nullopt if there is no such attribute.
+  std::optional<RawAttribute> Attribute(std::string_view name) const;
   // The text of an attribute of one element; nullopt if there is no such attribute.
   std::optional<std::string> Text(std::string_view name) const;
   // The integers of an attribute of up to 64 elements; empty if there is none.
@@ -68,9 +71,11 @@ class Object {
   Object(const Metadata& file, std::shared_ptr<const ObjectHeader> header)
       : file_(&file), header_(std::move(header)) {}
 
+  model::Result<const DenseAttributes*> Dense() const;
+
   const Metadata* file_;
   std::shared_ptr<const ObjectHeader> header_;
-  mutable std::optional<model::Result<std::vector<RawAttribute>>> attributes_;
+  mutable std::shared_ptr<const DenseAttributes> dense_;
 };
 
 }  // namespace ndlfs::backends::hdf5

@@ -67,6 +67,7 @@ void ObjectIndex::Forget() {
   objects_.clear();
   by_address_.clear();
   tables_.clear();
+  objects_bytes_ = tables_bytes_ = 0;
 }
 
 // Breadth first and by name, so that of several paths the shortest and first
@@ -94,6 +95,7 @@ void ObjectIndex::Walk(const Metadata& file) {
       const auto child = file.Header(link.address);
       if (child && IsGroup(**child)) groups.push_back({objects_.size(), link.address});
       by_address_.emplace(link.address, objects_.size());
+      objects_bytes_ += sizeof(Entry) + link.name.size() + kBytesOfNode;
       objects_.push_back({parent, std::move(link.name)});
     }
   }
@@ -118,14 +120,17 @@ const ObjectIndex::GroupTable* ObjectIndex::TableOf(const Metadata& file,
   const auto links = group ? ListLinks(file, **group) : std::vector<LinkEntry>();
   if (!group || !links) return nullptr;
   GroupTable table{group_path, {}};
-  size_t bytes = 0;
   for (const LinkEntry& link : *links) {
-    bytes += sizeof(link) + link.name.size();
+    table.bytes += sizeof(link) + link.name.size();
     if (link.kind == LinkEntry::Kind::kHard) table.names.emplace(link.address, link.name);
   }
-  if (bytes > kMaxTableBytes) table.names.clear();
+  if (table.bytes > kMaxTableBytes) table = {group_path, {}};
+  tables_bytes_ += table.bytes;
   tables_.push_front(std::move(table));
-  if (tables_.size() > kKeptGroups) tables_.pop_back();
+  if (tables_.size() > kKeptGroups) {
+    tables_bytes_ -= tables_.back().bytes;
+    tables_.pop_back();
+  }
   return &tables_.front();
 }
 

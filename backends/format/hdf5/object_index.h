@@ -4,6 +4,7 @@
 // have addresses only.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ class ObjectIndex {
                                       const std::string& group_path) EXCLUDES(mutex_);
 
   void Clear() EXCLUDES(mutex_);
+  // Does not wait for a walk.
+  uint64_t held_bytes() const { return objects_bytes_ + tables_bytes_; }
 
  private:
   static constexpr size_t kMaxObjects = 500'000;
@@ -43,7 +46,9 @@ class ObjectIndex {
   struct GroupTable {
     std::string path;
     std::unordered_map<uint64_t, std::string> names;
+    size_t bytes = 0;
   };
+  static constexpr size_t kBytesOfNode = 48;  // of by_address_
 
   void Walk(const Metadata& file) REQUIRES(mutex_);
   void Forget() REQUIRES(mutex_);
@@ -56,6 +61,8 @@ class ObjectIndex {
   std::vector<Entry> objects_ GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, size_t> by_address_ GUARDED_BY(mutex_);
   std::list<GroupTable> tables_ GUARDED_BY(mutex_);  // the last used first
+  std::atomic<uint64_t> objects_bytes_{0};
+  std::atomic<uint64_t> tables_bytes_{0};
 };
 
 // The object that hard links lead to by `path`, name by name from the root. Appends the

@@ -139,8 +139,8 @@ void KnownScales::Clear() {
 bool IsScale(const Object& dataset) { return dataset.Text("CLASS") == "DIMENSION_SCALE"; }
 
 std::optional<ReferenceLists> ReadDimensionList(const Object& dataset, size_t rank) {
-  const RawAttribute* raw = dataset.Attribute("DIMENSION_LIST");
-  if (raw == nullptr || raw->error) return std::nullopt;
+  const auto raw = dataset.Attribute("DIMENSION_LIST");
+  if (!raw || raw->error) return std::nullopt;
   const Metadata& file = dataset.file();
   const auto type = ReadElementType(file, raw->type);
   const auto extent = ParseExtent(file, raw->space);
@@ -190,7 +190,7 @@ std::vector<std::string> ReadScales(const Object& dataset, const std::string& pa
   std::vector<std::string> told;
   info.is_scale = IsScale(dataset);
   if (info.is_scale) {
-    info.is_attached = dataset.Attribute("REFERENCE_LIST") != nullptr;
+    info.is_attached = dataset.Attribute("REFERENCE_LIST").has_value();
     info.is_dimension_only = IsDimensionOnly(dataset);
     info.scale_name = dataset.Text("NAME").value_or("");
     // The reverse of the attributes of the datasets that use the scale.
