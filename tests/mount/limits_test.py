@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What a mount takes of memory, and how often it decodes. Not for builds with sanitizers, which take more."""
+import errno
 import glob
+import io
 import json
 import os
 import shutil
@@ -78,12 +80,21 @@ class PromiseTest(harness.SourceTestCase):
             file.seek(size - 45_000)
             self.assertIn(b"history: x", file.read())
 
+    def write_npz(self, name, count):
+        with io.BytesIO() as member, zipfile.ZipFile(f"{self.source}/{name}", "w") as archive:
+            np.save(member, np.arange(4, dtype="f4"))
+            for number in range(count):
+                archive.writestr(f"a{number}.npy", member.getvalue())
+
+    def test_a_file_of_more_arrays_than_can_be_held_is_refused(self):
+        self.write_npz("m.npz", 20_000)
+        with self.assertRaises(OSError) as raised:
+            os.stat(self.mounted.join("m.npz/data.nc"))
+        self.assertEqual(raised.exception.errno, errno.ENOMEM)
+        self.assertEqual(self.size_by_reading("m.npz/a19999/data.raw"), 16)
+
     def test_a_file_of_many_arrays(self):
-        member = os.path.join(self.scratch, "a.npy")
-        np.save(member, np.arange(4, dtype="f4"))
-        with zipfile.ZipFile(f"{self.source}/m.npz", "w") as archive:
-            for number in range(8_000):
-                archive.write(member, f"a{number}.npy")
+        self.write_npz("m.npz", 8_000)
         with open(self.mounted.join("m.npz/data.nc"), "rb") as file:
             self.assertEqual(file.read(3), b"CDF")
         self.assertGreater(self.size_by_reading("m.npz/data.nc"), 8_000 * 16)

@@ -79,6 +79,8 @@ void LaterElements::Hold(EntityPtr entity) const {
   const model::MutexLock lock(mutex_);
   if (entity_ != nullptr) return;
   *held_bytes_ += entity->facts().held_bytes;
+  constexpr uint64_t kOfSourceAndReader = 2000;
+  (void)charged_.Grow(kOfSourceAndReader + entity->node()->held_bytes());
   entity_ = std::move(entity);
 }
 

@@ -8,6 +8,7 @@
 
 #include "fs/tree/store/mounted_store.h"
 #include "fs/view/elements/element_source.h"
+#include "model/memory_budget.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
@@ -53,6 +54,7 @@ class LaterElements final : public ElementSource,
   const std::shared_ptr<std::atomic<uint64_t>> held_bytes_;
   mutable model::Mutex mutex_;
   mutable EntityPtr entity_ GUARDED_BY(mutex_);
+  mutable model::MemoryBudget::Held charged_ GUARDED_BY(mutex_);
   mutable std::shared_ptr<const ElementSource> elements_ GUARDED_BY(mutex_);
 };
 

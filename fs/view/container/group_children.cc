@@ -27,8 +27,9 @@ constexpr size_t kAtOnce = 128;
 
 using Loaded = std::optional<Result<GroupChild>>;
 
-// About what a file of a group keeps of each child, besides its attributes.
-constexpr uint64_t kKeptOfEach = 1000;
+// About what a file of a group keeps of each child, besides its attributes, once all of the
+// file has been read (fs/tree/view/later_elements.h).
+constexpr uint64_t kKeptOfEach = 3000;
 
 // The arrays that attributes name, as the attributes call them. The keys of "area: cell_area"
 // are no names, but those of "crs: x y" are.
