@@ -86,7 +86,10 @@ struct Ndarray {
 // A dimension coordinate: an ndarray of one dimension whose elements are the
 // coordinates along it. `shape` has exactly one item, without a `dimcoord`.
 struct DimCoord : Ndarray {
-  const std::optional<uint64_t>& size() const { return shape.front().size; }
+  // 0 as long as `shape` is not filled in.
+  std::optional<uint64_t> size() const {
+    return shape.empty() ? std::optional<uint64_t>(0) : shape.front().size;
+  }
   bool operator==(const DimCoord&) const = default;
 };
 

@@ -35,6 +35,7 @@ class MemoryBudget {
     kListings,
     kWindows,  // computed elements
     kNames,    // that the kernel knows
+    kPages,    // of files, from which formats read metadata
   };
   // The most bytes that a pool of a process with such a cache may keep.
   static constexpr uint64_t Share(Pool pool, uint64_t cache_bytes) {
@@ -43,7 +44,8 @@ class MemoryBudget {
   static uint64_t Share(Pool pool);
 
   // The process has a chunk cache of `cache_bytes`, and shows no chunk of more than
-  // `chunk_bytes`. Without this call nothing is refused. Call it before anything is opened.
+  // `chunk_bytes`. Call it before anything is opened. Commands that end by themselves do not:
+  // nothing is refused to them, and pools have their shares of 512 MiB.
   static void Begin(uint64_t cache_bytes, uint64_t chunk_bytes);
 
   // kLimit, with the bytes, if a chunk that takes so many while it is decoded cannot be held.
@@ -77,7 +79,7 @@ class MemoryBudget {
 
  private:
   static constexpr uint64_t kParts = 32;
-  static constexpr std::array<uint64_t, 8> kPartOf = {4, 3, 3, 3, 1, 2, 14, 2};
+  static constexpr std::array<uint64_t, 9> kPartOf = {4, 3, 3, 3, 1, 2, 11, 2, 3};
   static_assert(std::accumulate(kPartOf.begin(), kPartOf.end(), uint64_t{0}) == kParts);
   static constexpr uint64_t AllShares(uint64_t cache_bytes) {
     return (uint64_t{28} << 20) + cache_bytes / 4;

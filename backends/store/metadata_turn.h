@@ -28,7 +28,8 @@ class MetadataTurn {
   // Waits until there is room. A thread that has a turn gets another one at once. Fails only if
   // nobody waits for the answer any more (kCancelled).
   static model::Result<MetadataTurn> Take(uint64_t bytes);
-  // Whether this thread has one: then it must wait for nobody who may wait for a turn.
+  // Whether this thread has one. A thread with a turn must not wait for a thread that may wait
+  // for one.
   static bool IsHeld();
 
   // Read an index of more bytes within its turn. Read a smaller one before the turn, because a

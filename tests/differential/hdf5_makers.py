@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Files of libhdf5."""
+import ctypes
 import os
 
 import h5py
@@ -37,13 +38,45 @@ def created_groups():
     return found
 
 
+# The least and the highest version of what a file has.
+LIBRARIES = {"earliest": (h5py.h5f.LIBVER_EARLIEST, h5py.h5f.LIBVER_LATEST), "latest": (h5py.h5f.LIBVER_LATEST,) * 2,
+             "1.8": (h5py.h5f.LIBVER_V18,) * 2, "1.10": (h5py.h5f.LIBVER_V110,) * 2}
+
+
+def create_file(d, path):
+    """A file of any version, with what only its creation can choose."""
+    access, creation = h5py.h5p.create(h5py.h5p.FILE_ACCESS), h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    library = d.pick("library", *LIBRARIES)
+    access.set_libver_bounds(*LIBRARIES[library])
+    access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
+    if d.chance("keeps order", .3):
+        order = h5py.h5p.CRT_ORDER_TRACKED | h5py.h5p.CRT_ORDER_INDEXED
+        creation.set_link_creation_order(order)
+        creation.set_attr_creation_order(order)
+    form = d.pick("form", "plain", "plain", "user block", *["pages"] * (library != "1.8"), "shared messages")
+    if form == "user block":
+        creation.set_userblock(d.pick("user block", 512, 2048))
+    elif form == "pages":
+        creation.set_file_space_strategy(h5py.h5f.FSPACE_STRATEGY_PAGE, d.chance("keeps free space", .5), 1)
+        creation.set_file_space_page_size(d.pick("page", 512, 4096, 65536))
+    elif form == "shared messages":
+        with open("/proc/self/maps", encoding="utf-8") as maps:
+            functions = ctypes.CDLL(next(line.split()[-1] for line in maps if "/libhdf5_serial.so" in line))
+        everything, least = 0x1f, d.pick("least shared", 0, 20)
+        functions.H5Pset_shared_mesg_nindexes(ctypes.c_int64(creation.id), 1)
+        functions.H5Pset_shared_mesg_index(ctypes.c_int64(creation.id), 0, everything, least)
+    return h5py.File(h5py.h5f.create(os.fsencode(path), h5py.h5f.ACC_TRUNC, creation, access))
+
+
 def make_hdf5(d, path):
     arrays = {}
-    with h5py.File(path, "w", libver=d.pick("library", "earliest", "latest")) as file:
+    with create_file(d, path) as file:
         for key, part in d.parts("v", 1, 3).items():
             name = draw_path(part, key[1:], True, ("", "g", "g/h"))
             kind = part.pick("kind", *HDF5_KINDS)
             arrays[name] = array = make_hdf5_array(part, file, name, kind, path)
+            if part.chance("many attributes", .2):
+                array.attributes |= {f"n{i}": np.int32(i) for i in range(part.whole("attributes", 9, 40))}
             file[name].attrs.update(array.attributes)
         if d.chance("links", .2):
             first = next(iter(arrays))

@@ -22,8 +22,9 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 TEST(MemoryBudgetTest, SharesOfPoolsAddUpToTheirPart) {
   for (const uint64_t cache : {uint64_t{0}, 16 * kMiB, 512 * kMiB, 65536 * kMiB}) {
     uint64_t sum = 0;
-    for (const Pool pool : {Pool::kStores, Pool::kEntities, Pool::kNodes, Pool::kDocuments,
-                            Pool::kNdl, Pool::kListings, Pool::kWindows, Pool::kNames}) {
+    for (const Pool pool :
+         {Pool::kStores, Pool::kEntities, Pool::kNodes, Pool::kDocuments, Pool::kNdl,
+          Pool::kListings, Pool::kWindows, Pool::kNames, Pool::kPages}) {
       sum += MemoryBudget::Share(pool, cache);
     }
     EXPECT_EQ(sum, 28 * kMiB + cache / 4);

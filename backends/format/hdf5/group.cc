@@ -53,6 +53,7 @@ struct DenseLinks {
 };
 
 Result<DenseLinks> ParseLinkInfo(const Metadata& file, ConstByteSpan message) {
+  constexpr uint64_t kHeadBytes = 512;
   Cursor in(message);
   const uint64_t version = in.Number(1);
   if (version != 0) return model::Unsupported("a group of version {}", version);
@@ -61,6 +62,7 @@ Result<DenseLinks> ParseLinkInfo(const Metadata& file, ConstByteSpan message) {
   dense.heap = in.Address(file.offset_bytes());
   dense.by_name = in.Address(file.offset_bytes());
   NDLFS_RETURN_IF_ERROR(in.Check("the link info"));
+  file.Prefetch({dense.heap, dense.by_name}, kHeadBytes);
   return dense;
 }
 
@@ -107,6 +109,7 @@ class SymbolTable {
     const uint64_t tree = in.Address(file.offset_bytes());
     const uint64_t heap = in.Address(file.offset_bytes());
     NDLFS_RETURN_IF_ERROR(in.Check("the symbol table"));
+    file.Prefetch({tree, heap}, kNodeBytes);
     NDLFS_TRY(const auto names, file.OpenLocalHeap(heap));
     return SymbolTable(file, tree, names);
   }
@@ -124,7 +127,8 @@ class SymbolTable {
       file_.Prefetch(std::move(children), kNodeBytes);
       for (uint64_t i = 0; i < node.count; ++i) {
         if (node.level > 0) {
-          nodes.push_back(node.child(i));
+          // The last one is the next: in the order of the names, as they lie in the file.
+          nodes.push_back(node.child(node.count - 1 - i));
           continue;
         }
         if (!met.insert(node.child(i)).second) return model::Corrupt("a group in a circle");

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <list>
 #include <unordered_map>
 
@@ -24,9 +26,13 @@ constexpr uint64_t kLargePiece = uint64_t{64} << 10;
 constexpr uint64_t kFirstBlock = 16;
 constexpr uint64_t kLeastBlock = 4;
 constexpr uint64_t kMostBlock = 64;
-// A store behind a server reads larger blocks of its own for pieces of so many pages, and keeps
-// them.
-constexpr uint64_t kRemoteBlock = 8;
+// The same behind a server. Its store keeps blocks of so many bytes for pieces of up to
+// kRemotePiece; the first one was read to find out the format.
+constexpr uint64_t kRemoteBlock = 32;
+constexpr uint64_t kMostRemoteBlock = 256;
+constexpr uint64_t kRemotePiece = uint64_t{32} << 10;
+// What one request asks for.
+constexpr uint64_t kMostInRequest = 1024;
 
 // The pages that were used last, of all files.
 class Pages {
@@ -88,12 +94,56 @@ class Pages {
   static constexpr uint64_t kBytesOfPage = kPageBytes + 1024;
 
   const size_t most_ =
-      model::MemoryBudget::Share(model::MemoryBudget::Pool::kNodes) / kBytesOfPage;
+      model::MemoryBudget::Share(model::MemoryBudget::Pool::kPages) / kBytesOfPage;
   const model::MemoryBudget::Held held_{most_ * kBytesOfPage};
   model::Mutex mutex_;
   std::list<Page> pages_ GUARDED_BY(mutex_);  // the last used first
   std::unordered_map<Key, std::list<Page>::iterator, KeyHash> index_ GUARDED_BY(mutex_);
 };
+
+struct Span {
+  uint64_t first;
+  uint64_t end;
+  bool is_needed = false;
+};
+
+// The pages to ask for with one request each, `most` together, to have `bytes` bytes from each
+// of the offsets in a file of `size` bytes, of which there are those that `has` tells. One
+// block alone is none: it is read when it is needed.
+std::vector<Span> JoinPieces(std::vector<uint64_t> offsets, uint64_t bytes, uint64_t size,
+                             uint64_t gap, uint64_t most,
+                             const std::function<bool(uint64_t page)>& has) {
+  const uint64_t unit =
+      std::bit_floor(std::clamp<uint64_t>(most / (offsets.size() + 1), 1, kRemoteBlock));
+  const uint64_t file_end = (size + kPageBytes - 1) / kPageBytes;
+  std::ranges::sort(offsets);
+  std::vector<Span> spans;
+  uint64_t pages = 0;
+  for (const uint64_t offset : offsets) {
+    if (offset >= size) break;
+    uint64_t page = offset / kPageBytes;
+    const uint64_t last = (offset + std::min(bytes, size - offset) - 1) / kPageBytes;
+    const uint64_t first = page / unit * unit;
+    const uint64_t end = std::min((last / unit + 1) * unit, file_end);
+    const bool is_far = spans.empty() || first > spans.back().end + gap;
+    const uint64_t begin = is_far ? first : spans.back().end;
+    if (end > begin) {
+      pages += end - begin;
+      if (pages > most) break;
+      if (is_far || end > spans.back().first + kMostInRequest) spans.push_back({begin, end});
+      spans.back().end = end;
+    }
+    while (page <= last && has(page)) ++page;
+    if (page <= last) spans.back().is_needed = true;
+  }
+  std::erase_if(spans, [](const Span& span) { return !span.is_needed; });
+  for (Span& span : spans) {
+    while (has(span.first) && span.first + 1 < span.end) ++span.first;
+    while (has(span.end - 1) && span.first + 1 < span.end) --span.end;
+  }
+  const bool is_one = spans.size() == 1 && spans[0].end - spans[0].first <= unit;
+  return is_one ? std::vector<Span>() : spans;
+}
 
 thread_local ReadFailures* current_failures = nullptr;
 
@@ -207,14 +257,15 @@ Result<void> Input::TryReadStore(uint64_t offset, ByteSpan out) const {
 }
 
 uint64_t Input::BlockAt(uint64_t page) const {
+  const uint64_t least = is_remote() ? kRemoteBlock : kLeastBlock;
   const model::MutexLock lock(mutex_);
   const uint64_t distance = page > block_end_ ? page - block_end_ : block_end_ - page;
   if (block_ == 0) {
-    block_ = kFirstBlock;
+    block_ = is_remote() ? kRemoteBlock : kFirstBlock;
   } else if (distance <= 2 * block_) {
-    block_ = std::min(2 * block_, kMostBlock);
+    block_ = std::min(2 * block_, is_remote() ? kMostRemoteBlock : kMostBlock);
   } else {
-    block_ = std::max(block_ / 2, kLeastBlock);
+    block_ = std::max(block_ / 2, least);
   }
   block_end_ = page + block_;
   return block_;
@@ -222,43 +273,31 @@ uint64_t Input::BlockAt(uint64_t page) const {
 
 Result<void> Input::Load(uint64_t page, size_t inside, ByteSpan out) const {
   const uint64_t first = is_remote() ? page / kRemoteBlock * kRemoteBlock : page;
-  const uint64_t pages = is_remote() ? kRemoteBlock : BlockAt(page);
+  const uint64_t most = first + BlockAt(first);
+  uint64_t end = page + 1;
+  while (end < most && !Pages::Shared().Has(id_, end)) ++end;
   const uint64_t begin = first * kPageBytes;
-  Bytes block(std::min(size() - begin, pages * kPageBytes));
-  NDLFS_RETURN_IF_ERROR(ReadStore(begin, block.span()));
+  Bytes block(std::min(size() - begin, (end - first) * kPageBytes));
+  const size_t piece = is_remote() && first == 0 ? kRemotePiece : block.size();
+  for (size_t at = 0; at < block.size(); at += piece) {
+    const size_t bytes = std::min(piece, block.size() - at);
+    NDLFS_RETURN_IF_ERROR(ReadStore(begin + at, block.span().subspan(at, bytes)));
+  }
   std::memcpy(out.data(), block.data() + (page - first) * kPageBytes + inside, out.size());
   KeepPages(first, block.span());
   return {};
 }
 
-void Input::Prefetch(std::vector<uint64_t> offsets, uint64_t bytes) const {
-  // In pages: what is farther apart is not worth to be read with all that is between; what one
-  // request has; and what all have, which is half of what is kept.
-  constexpr uint64_t kGap = 32;
-  constexpr uint64_t kMostInRequest = 256;
-  const uint64_t most_pages = Pages::Shared().most() / 2;
+void Input::Prefetch(std::vector<uint64_t> offsets, uint64_t bytes, bool is_dense) const {
+  constexpr size_t kMany = 8;
   if (!is_remote() || bytes == 0) return;
-  std::ranges::sort(offsets);
-  struct Span {
-    uint64_t first;
-    uint64_t end;
-  };
-  std::vector<Span> spans;
-  uint64_t pages = 0;
-  for (const uint64_t offset : offsets) {
-    if (offset >= size()) break;
-    const uint64_t end = (offset + std::min(bytes, size() - offset) - 1) / kPageBytes + 1;
-    for (uint64_t page = offset / kPageBytes; page < end && pages < most_pages; ++page) {
-      const bool is_near = !spans.empty() && page < spans.back().end + kGap;
-      if ((is_near && page < spans.back().end) || Pages::Shared().Has(id_, page)) continue;
-      if (!is_near || page - spans.back().first >= kMostInRequest)
-        spans.push_back({page, page});
-      pages += page + 1 - spans.back().end;
-      spans.back().end = page + 1;
-    }
-  }
-  // One page alone comes with those around it when it is read.
-  if (pages < 2) return;
+  // What is farther apart is not worth to be read with all that is between. Of a small file
+  // with metadata everywhere all is read, if many objects are asked for.
+  const uint64_t most = Pages::Shared().most() / 4 * 3;
+  const bool reads_all = !is_dense && offsets.size() >= kMany && size() <= most * kPageBytes;
+  std::vector<Span> spans =
+      JoinPieces(std::move(offsets), bytes, size(), reads_all ? most : kRemoteBlock, most,
+                 [&](uint64_t page) { return Pages::Shared().Has(id_, page); });
   // Stores join requests in ascending order, whatever is between them.
   std::ranges::reverse(spans);
   std::vector<ReadRequest> requests;

@@ -87,8 +87,8 @@ class Input {
   // kStale once it has changed. Small pieces come from pages that were read before.
   model::Result<void> Read(uint64_t offset, ByteSpan out) const;
   // A hint: `bytes` bytes from each of the offsets will be read soon. Behind a server they are
-  // asked for together.
-  void Prefetch(std::vector<uint64_t> offsets, uint64_t bytes) const;
+  // asked for together. `is_dense`: the file keeps its metadata together.
+  void Prefetch(std::vector<uint64_t> offsets, uint64_t bytes, bool is_dense) const;
   // kStale if the file has changed since it was opened: pages that are kept do not tell.
   model::Result<void> CheckUnchanged() const { return ReadStore(0, {}); }
 
@@ -99,7 +99,7 @@ class Input {
   model::Result<void> Load(uint64_t page, size_t inside, ByteSpan out) const EXCLUDES(mutex_);
   // Keeps these bytes of the file, which begin with a page.
   void KeepPages(uint64_t first, ConstByteSpan block) const;
-  // How many pages to read at `page`: the more, the more were read near it lately.
+  // How many pages to read from `page` on: the more, the more were read near it lately.
   uint64_t BlockAt(uint64_t page) const EXCLUDES(mutex_);
 
   const std::shared_ptr<const Store> store_;

@@ -36,7 +36,9 @@ Result<void> CheckDriver(ConstByteSpan name) {
     return model::Unsupported("a part of a family of files; h5repart makes one file of them");
   }
   if (AsText(name).starts_with("NCSAmult")) {
-    return model::Unsupported("a part of a file that is split into several");
+    return model::Unsupported(
+        "a part of a file that is split into several (driver multi or split); h5repack makes "
+        "one file of them");
   }
   return {};
 }
@@ -794,9 +796,21 @@ Result<void> Metadata::ReadExtension(uint64_t address) {
   if (const auto* image = header.Find(MessageType::kCacheImage)) {
     NDLFS_RETURN_IF_ERROR(ReadCacheImage(image->body), "the cache image");
   }
+  if (const auto* space = header.Find(MessageType::kFileSpace)) ReadFileSpace(space->body);
   const auto* driver = header.Find(MessageType::kDriver);
   if (driver == nullptr) return {};
   return CheckDriver(driver->body.subspan(std::min<size_t>(1, driver->body.size())));
+}
+
+// The file space info (IV.A.2.x). Pages that are small lie everywhere.
+void Metadata::ReadFileSpace(ConstByteSpan message) {
+  constexpr uint64_t kVersion = 1;
+  constexpr uint64_t kPaged = 1;
+  constexpr uint64_t kLeastPage = uint64_t{32} << 10;
+  Cursor in(message);
+  is_paged_ = in.Number(1) == kVersion && in.Number(1) == kPaged;
+  in.Skip(1 + length_bytes_);
+  is_paged_ = is_paged_ && in.Number(length_bytes_) >= kLeastPage;
 }
 
 // The master table of shared messages (IV.A.2.p).
@@ -904,7 +918,7 @@ void Metadata::Prefetch(std::vector<uint64_t> addresses, uint64_t bytes) const {
   for (uint64_t& address : addresses) {
     address = CheckedAdd(base_, address).value_or(kNowhere);
   }
-  input_->Prefetch(std::move(addresses), bytes);
+  input_->Prefetch(std::move(addresses), bytes, is_paged_);
 }
 
 Result<std::shared_ptr<const ObjectHeader>> Metadata::Header(uint64_t address) const {

@@ -40,6 +40,7 @@ enum class MessageType : uint16_t {
   kDriver = 0x14,
   kAttributeInfo = 0x15,
   kReferenceCount = 0x16,
+  kFileSpace = 0x17,
   kCacheImage = 0x18,
 };
 
@@ -256,6 +257,7 @@ class Metadata {
   model::Result<void> CheckEnd(uint64_t stored_base, uint64_t end) const;
   model::Result<void> ReadExtension(uint64_t address);
   model::Result<void> ReadCacheImage(ConstByteSpan message);
+  void ReadFileSpace(ConstByteSpan message);
   model::Result<void> ReadSharedTable(ConstByteSpan message);
   // The kept bytes that were never written to `address`, from there on; empty if there are
   // none.
@@ -268,6 +270,7 @@ class Metadata {
   uint64_t length_bytes_ = 8;
   uint64_t chunk_tree_k_ = 32;
   uint64_t root_ = kNowhere;
+  bool is_paged_ = false;                    // with pages for metadata alone
   std::map<uint64_t, ByteVector> overlays_;  // the cache image
   struct SharedIndex {
     uint64_t types;  // a bit for each type of message

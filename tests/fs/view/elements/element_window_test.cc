@@ -56,7 +56,7 @@ TEST(ElementWindowTest, ReadsOfOneWindowMakeItOnce) {
 }
 
 TEST(ElementWindowTest, WindowsOfOthersLeaveRoomForOne) {
-  constexpr uint64_t kWindow = uint64_t{20} << 20;  // three of them are all
+  constexpr uint64_t kWindow = uint64_t{16} << 20;  // three of them are all
   Counting counting;
   ElementWindow first(4 * kWindow, kWindow);
   ElementWindow second(4 * kWindow, kWindow);
