@@ -2,7 +2,6 @@
 #include "backends/store/cancellation.h"
 
 #include <cerrno>
-#include <ctime>
 #include <utility>
 
 namespace ndlfs::backends {
@@ -13,23 +12,25 @@ CancellationPtr& OfThread() {
   return current;
 }
 
-std::chrono::nanoseconds TimeOfThread() {
+}  // namespace
+
+std::chrono::nanoseconds ProcessorTime(clockid_t thread) {
   timespec time = {};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  if (::clock_gettime(thread, &time) != 0) return {};
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
-
-}  // namespace
 
 // The time of an inner scope of the same request is that of the outer one.
 CancellationScope::CancellationScope(CancellationPtr request)
     : outer_(std::exchange(OfThread(), std::move(request))) {
   const CancellationPtr& own = OfThread();
-  if (own != nullptr && own != outer_ && own->is_charged()) begin_ = TimeOfThread();
+  if (own != nullptr && own != outer_ && own->is_charged()) {
+    begin_ = ProcessorTime(CLOCK_THREAD_CPUTIME_ID);
+  }
 }
 
 CancellationScope::~CancellationScope() {
-  if (begin_.count() >= 0) Charge(TimeOfThread() - begin_);
+  if (begin_.count() >= 0) Charge(ProcessorTime(CLOCK_THREAD_CPUTIME_ID) - begin_);
   OfThread() = std::move(outer_);
 }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <set>
 
@@ -16,6 +17,9 @@
 #include "model/mutex.h"
 
 namespace ndlfs::backends {
+
+// The processor time of the thread with this clock; zero if the thread has ended.
+std::chrono::nanoseconds ProcessorTime(clockid_t thread);
 
 // Whether a request has ended, and what it has cost. Thread-safe.
 class Cancellation {

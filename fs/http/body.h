@@ -36,7 +36,7 @@ class BlockBudget {
   size_t Take(uid_t user, size_t wanted) EXCLUDES(mutex_);
   void Return(uid_t user, size_t taken) EXCLUDES(mutex_);
 
-  static constexpr size_t kLeast = size_t{4} << 10;
+  static constexpr size_t kLeast = size_t{16} << 10;
 
  private:
   const uint64_t most_;

@@ -52,7 +52,7 @@ Result<HostAndPort> SplitAddress(const std::string& address) {
   const bool is_number = !out.port.empty() && out.port.size() <= 5 &&
                          out.port.find_first_not_of("0123456789") == out.port.npos &&
                          std::stoi(out.port) <= 65535;
-  if (!is_number) return BadInput("--listen: {} has no port", Quote(address));
+  if (!is_number) return BadInput("--listen: {} has no port from 0 to 65535", Quote(address));
   return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <exception>
 #include <list>
@@ -17,10 +18,13 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "backends/store/caller.h"
+#include "fs/http/acceptor.h"
 #include "fs/http/body.h"
 #include "fs/http/client_address.h"
 #include "fs/http/exchange.h"
@@ -49,7 +53,7 @@ constexpr uint64_t kMostKept = 1000;
 constexpr unsigned kIdleSeconds = 60;
 // libmicrohttpd copies a body in pieces of this size.
 constexpr size_t kPiece = size_t{128} << 10;
-constexpr uint64_t kBlocksOfClients = uint64_t{48} << 20;
+constexpr uint64_t kBlocksOfClients = uint64_t{40} << 20;
 constexpr uint64_t kLeastOpenBytes = uint64_t{64} << 20;
 constexpr uint64_t kOpenShareOfCache = 4;
 // A client that has left is noticed within twice this time.
@@ -85,42 +89,43 @@ struct Connection {
 
   int fd;
   uid_t client;
-  backends::CallerPtr caller = {};  // of a Unix socket whose users are told apart
-  bool is_busy = false;             // with a request
-  bool is_leaving = false;          // it does not count any more
+  backends::CallerPtr caller;         // of a Unix socket whose users are told apart
+  std::atomic<bool> is_busy = false;  // with a request
+  bool is_leaving = false;            // it does not count any more
   std::unique_ptr<Transaction> transaction = nullptr;  // the request that came last
 };
 
-// The connections by client. Those that make and end them are on one thread. Thread-safe.
+// The connections by client. One thread opens them, another one closes them. Thread-safe.
 class Connections {
  public:
   explicit Connections(uint64_t most) : most_(most) {}
 
-  // If no room is left, the client with the most connections loses one to a client with fewer.
-
-  bool MayOpen(uid_t client) EXCLUDES(mutex_) {
+  // False if no room is left. Then the client with the most connections loses one to a client
+  // with fewer. Waits while very many close.
+  bool Open(int fd, uid_t client, backends::CallerPtr caller) EXCLUDES(mutex_) {
+    std::unique_ptr<Connection> made(new Connection{fd, client, std::move(caller)});
+    List node{made.get()};
     const MutexLock lock(mutex_);
-    const auto found = clients_.find(client);
-    const size_t own = found == clients_.end() ? 0 : found->second.size();
-    if (HasShare(own, all_, most_)) return true;
-    const auto largest = std::ranges::max_element(
-        clients_, {}, [](const auto& entry) { return entry.second.size(); });
-    if (largest == clients_.end() || largest->second.size() <= own + 1) return false;
-    List& list = largest->second;
-    const auto idle = std::ranges::find(list, false, &Connection::is_busy);
-    Connection* const chosen = idle == list.end() ? list.front() : *idle;
-    ::shutdown(chosen->fd, SHUT_RDWR);
-    Remove(*chosen);
+    // Without memory for it, libmicrohttpd closes a connection that it has never told of.
+    Drop(fd);
+    while (leaving_ >= kLeaving) has_left_.Wait(mutex_);
+    if (!MakeRoom(client)) return false;
+    List& own = clients_[client];
+    open_.emplace(fd, std::move(made));
+    own.splice(own.end(), node);
+    ++all_;
     return true;
   }
-  void Open(Connection& connection) EXCLUDES(mutex_) {
+  // That with this descriptor, which is open.
+  Connection& At(int fd) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    clients_[connection.client].push_back(&connection);
-    ++all_;
+    return *open_.at(fd);
   }
   void Close(Connection& connection) EXCLUDES(mutex_) {
+    std::unique_ptr<Connection> closed;
     const MutexLock lock(mutex_);
-    if (!connection.is_leaving) Remove(connection);
+    closed = Drop(connection.fd);
+    has_left_.NotifyAll();
   }
   uint64_t count() EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -130,8 +135,31 @@ class Connections {
  private:
   using List = std::list<Connection*>;  // the oldest first
 
+  bool MakeRoom(uid_t client) REQUIRES(mutex_) {
+    const auto found = clients_.find(client);
+    const size_t own = found == clients_.end() ? 0 : found->second.size();
+    if (HasShare(own, all_, most_)) return true;
+    const auto largest = std::ranges::max_element(
+        clients_, {}, [](const auto& entry) { return entry.second.size(); });
+    if (largest == clients_.end() || largest->second.size() <= own + 1) return false;
+    List& list = largest->second;
+    const auto idle =
+        std::ranges::find_if(list, [](const Connection* one) { return !one->is_busy; });
+    Connection* const chosen = idle == list.end() ? list.front() : *idle;
+    ::shutdown(chosen->fd, SHUT_RDWR);
+    Remove(*chosen);
+    return true;
+  }
+  std::unique_ptr<Connection> Drop(int fd) REQUIRES(mutex_) {
+    const auto found = open_.find(fd);
+    if (found == open_.end()) return nullptr;
+    if (!found->second->is_leaving) Remove(*found->second);
+    --leaving_;
+    return std::move(open_.extract(found).mapped());
+  }
   void Remove(Connection& connection) REQUIRES(mutex_) {
     connection.is_leaving = true;
+    ++leaving_;
     --all_;
     const auto own = clients_.find(connection.client);
     std::erase(own->second, &connection);
@@ -140,8 +168,11 @@ class Connections {
 
   const uint64_t most_;
   model::Mutex mutex_;
+  model::CondVar has_left_;
   uint64_t all_ GUARDED_BY(mutex_) = 0;
+  unsigned leaving_ GUARDED_BY(mutex_) = 0;  // are not closed yet
   std::map<uid_t, List> clients_ GUARDED_BY(mutex_);
+  std::unordered_map<int, std::unique_ptr<Connection>> open_ GUARDED_BY(mutex_);
 };
 
 // The user at the other end of a Unix socket. Nobody in particular if the kernel does not tell.
@@ -304,22 +335,21 @@ class Server final : public HttpServer {
 
   ~Server() override {
     if (daemon_ == nullptr) return;
-    const MHD_socket listening = MHD_quiesce_daemon(daemon_);
-    if (listening != MHD_INVALID_SOCKET) ::close(listening);
+    acceptor_.reset();
     // All that wait get an answer: libmicrohttpd demands that no connection is suspended.
     queue_.End();
     MHD_stop_daemon(daemon_);
   }
 
   model::Result<void> Begin(Listener listener, uint64_t most_connections) {
-    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+    const unsigned flags =
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET;
     daemon_ = MHD_start_daemon(
-        flags, 0, &Server::OnAccept, this, &Server::OnRequest, this, MHD_OPTION_LISTEN_SOCKET,
-        listener.socket.get(),                                                            //
-        MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(most_connections + kLeaving),  //
-        MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds,                                      //
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory,                            //
-        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, size_t{1024},                             //
+        flags, 0, nullptr, nullptr, &Server::OnRequest, this,                                 //
+        MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(most_connections + 2 * kLeaving),  //
+        MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds,                                          //
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory,                                //
+        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, size_t{1024},                                 //
 #if MHD_VERSION >= 0x01000000
         MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
 #else
@@ -329,7 +359,13 @@ class Server final : public HttpServer {
         MHD_OPTION_NOTIFY_COMPLETED, &Server::OnCompleted, this,  //
         MHD_OPTION_NOTIFY_CONNECTION, &Server::OnConnection, this, MHD_OPTION_END);
     if (daemon_ == nullptr) return model::IoError(errno, "libmicrohttpd");
-    listener.socket.release();
+    try {
+      acceptor_.emplace(std::move(listener.socket),
+                        [this](backends::UniqueFd socket, const sockaddr_storage& address,
+                               socklen_t size) { Accept(std::move(socket), address, size); });
+    } catch (const std::system_error& error) {
+      return model::IoError(error.code().value(), "a thread");
+    }
     return {};
   }
 
@@ -363,8 +399,21 @@ class Server final : public HttpServer {
 
   static Server& Of(void* server) { return *static_cast<Server*>(server); }
 
-  static MHD_Result OnAccept(void* server, const sockaddr* address, socklen_t) {
-    return Of(server).connections_.MayOpen(ClientOf(address)) ? MHD_YES : MHD_NO;
+  void Accept(backends::UniqueFd socket, const sockaddr_storage& address, socklen_t size) {
+    const auto* const from = reinterpret_cast<const sockaddr*>(&address);
+    const int fd = socket.get();
+    try {
+      auto caller = site_.options().is_per_user ? CallerAt(fd) : nullptr;
+      const uid_t client = caller ? caller->uid : ClientOf(from);
+      if (!connections_.Open(fd, client, std::move(caller))) return;
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+    // Closes the socket if it fails.
+    socket.release();
+    if (MHD_add_connection(daemon_, fd, from, size) != MHD_YES) {
+      connections_.Close(connections_.At(fd));
+    }
   }
 
   static const sockaddr* AddressOf(MHD_Connection* connection) {
@@ -385,19 +434,11 @@ class Server final : public HttpServer {
 
   static void OnConnection(void* server, MHD_Connection* connection, void** context,
                            MHD_ConnectionNotificationCode code) {
-    Server& self = Of(server);
+    Connections& all = Of(server).connections_;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-      auto* const made =
-          new Connection{DescriptorOf(connection), ClientOf(AddressOf(connection))};
-      if (self.site_.options().is_per_user) {
-        made->caller = CallerAt(made->fd);
-        made->client = made->caller->uid;
-      }
-      *context = made;
-      self.connections_.Open(*made);
+      *context = &all.At(DescriptorOf(connection));
     } else {
-      const std::unique_ptr<Connection> ended(static_cast<Connection*>(*context));
-      self.connections_.Close(*ended);
+      all.Close(*static_cast<Connection*>(*context));
     }
   }
 
@@ -656,6 +697,7 @@ class Server final : public HttpServer {
   RequestQueue queue_;
   Ticker ticker_;
   MHD_Daemon* daemon_ = nullptr;
+  std::optional<Acceptor> acceptor_;
 };
 
 }  // namespace

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "fs/serve/request_queue.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <fstream>
 
+#include "backends/store/cancellation.h"
 #include "fs/serve/user_share.h"
 
 namespace ndlfs::fs {
@@ -23,6 +27,9 @@ constexpr size_t kCheckedAtOnce = 256;
 constexpr milliseconds kSample{50};
 // How long a thread waits for another request before it ends.
 constexpr milliseconds kIdle{1000};
+
+// Added to the nice value of a thread.
+constexpr int kLater = 5;
 
 // Looks of one user that run at once.
 constexpr unsigned kLooksOfUser = 16;
@@ -41,10 +48,15 @@ clockid_t ClockOfThread() {
   return of_thread;
 }
 
-int64_t NanosecondsOf(clockid_t clock) {
-  timespec time = {};
-  if (::clock_gettime(clock, &time) != 0) return 0;
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+// How long the thread with this clock has worked, or was ready to and waited for a processor:
+// on a busy machine, one that hardly works may not be stuck. The kernel makes the clock of a
+// thread out of its number.
+int64_t NanosecondsAtWork(clockid_t clock) {
+  int64_t worked = 0;
+  int64_t waited = 0;
+  std::ifstream file(fmt::format("/proc/self/task/{}/schedstat", ~(clock >> 3)));
+  if (file >> worked >> waited) return worked + waited;
+  return backends::ProcessorTime(clock).count();
 }
 
 }  // namespace
@@ -231,6 +243,9 @@ bool RequestQueue::GiveToHelper(List& node) {
 }
 
 void RequestQueue::Help() {
+  // However many of these threads work, the one that brings requests comes first.
+  static const int priority = ::getpriority(PRIO_PROCESS, 0) + kLater;
+  if (options_.only_on_own_threads) ::setpriority(PRIO_PROCESS, 0, priority);
   model::CondVar work;
   for (;;) {
     QueuedRequestPtr request;
@@ -314,8 +329,8 @@ void RequestQueue::AbandonUnwanted(Clock::time_point now) {
 void RequestQueue::FindStuck(Clock::time_point now) {
   for (QueuedRequest* request : running_) {
     if (request->lane_ == Lane::kLook || request->thread_clock_ == CLOCK_MONOTONIC) continue;
-    const int64_t used = NanosecondsOf(request->thread_clock_);
     if (request->sample_ && now - request->sample_->first < kSample) continue;
+    const int64_t used = NanosecondsAtWork(request->thread_clock_);
     if (request->sample_) {
       const auto passed = std::chrono::nanoseconds(now - request->sample_->first).count();
       const bool is_stuck = (used - request->sample_->second) * 10 < passed;
