@@ -184,6 +184,7 @@ void Body::Put(Result<Block> block) {
       has_ended_ = true;
       Drop(*block);
     } else {
+      has_ended_ = block->bytes.size() < block->taken;
       range_read_ += block->bytes.size();
       if (length_ && block_size_ < kMostBlock) block_size_ *= 4;
       next_ = *std::move(block);

@@ -81,8 +81,8 @@ void Exchange::Find(Lane lane) {
   auto& reply = std::get<HttpReply>(answer);
   const bool decodes = reply.file && request_.method != HttpRequest::Method::kHead &&
                        reply.length.value_or(1) != 0;
-  // A list does not wait for another turn: it takes memory.
-  if (decodes && lane == Lane::kLook && !reply.is_list) {
+  // The state of the server is told however busy it is.
+  if (decodes && lane == Lane::kLook && !reply.file->is_light()) {
     head_ = std::move(reply);
     Enqueue(Lane::kRead);
   } else if (decodes) {

@@ -21,6 +21,7 @@ class TextHandle final : public FileHandle {
       : kept_(std::move(kept)), text_(std::move(text)), next_(std::move(next)) {}
 
   KeptObjects kept() const override { return kept_; }
+  bool is_light() const override { return true; }
   model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
     const model::MutexLock lock(mutex_);
     if (offset != read_) return model::Internal("a text is read in order");
@@ -92,7 +93,6 @@ model::Result<void> SetText(HttpReply& reply, NextPiece next, KeptObjects kept) 
   }
   reply.file = std::make_shared<const TextHandle>(std::exchange(reply.text, {}),
                                                   std::move(next), std::move(kept));
-  reply.is_list = true;
   return {};
 }
 

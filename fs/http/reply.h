@@ -81,7 +81,6 @@ struct HttpReply {
   // The body: `parts` of `file`, one after the other, `length` bytes in all. Without a length
   // it is the whole file up to its end.
   std::shared_ptr<const FileHandle> file = {};
-  bool is_list = false;  // the file is a text about the tree, which takes looks and no decoding
   std::vector<BodyPart> parts = {};
   std::optional<uint64_t> length = {};
 };

@@ -421,9 +421,11 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
     if (lists && lane == Lane::kLook) return Lane::kRead;
     return AnswerPropfind(request, node, attributes);
   }
-  const bool searches = IsDirectory(attributes) && request.target.Parameter("q");
-  if (searches && lane == Lane::kLook) return Lane::kScan;
-  if (IsDirectory(attributes)) return AnswerDirectory(request, node);
+  if (IsDirectory(attributes)) {
+    // Before it takes memory.
+    if (lane == Lane::kLook) return request.target.Parameter("q") ? Lane::kScan : Lane::kRead;
+    return AnswerDirectory(request, node);
+  }
   if (names.empty() || request.target.ends_in_slash) return model::NotFound("no directory");
   return AnswerFile(request, *node);
 }

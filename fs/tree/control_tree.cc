@@ -36,6 +36,7 @@ class LogHandle final : public FileHandle {
  public:
   explicit LogHandle(std::function<std::string()> text) : text_(std::move(text)) {}
 
+  bool is_light() const override { return true; }
   model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
     const std::string text = text_();
     if (offset >= text.size()) return 0;

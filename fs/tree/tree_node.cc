@@ -39,6 +39,7 @@ class TextHandle final : public FileHandle {
     return count;
   }
   KeptObjects kept() const override { return {{text_.get(), text_->capacity()}}; }
+  bool is_light() const override { return true; }
 
  private:
   const std::shared_ptr<const std::string> text_;

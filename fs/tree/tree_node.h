@@ -101,6 +101,8 @@ class FileHandle {
   virtual ~FileHandle() = default;
   // The larger objects that stay in memory while the file is open.
   virtual KeptObjects kept() const { return {}; }
+  // Whether Read() takes no more than looks: it decodes nothing, and reads no file.
+  virtual bool is_light() const { return false; }
   // Fills `out` from byte `offset`, and returns the number of bytes: fewer only
   // at the end of the file. An error names the file and the place in it.
   virtual model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const = 0;

@@ -37,15 +37,17 @@ class Endless final : public FileHandle {
 
 class File final : public TreeNode {
  public:
-  explicit File(std::shared_ptr<const FileHandle> handle) : handle_(std::move(handle)) {}
+  explicit File(std::shared_ptr<const FileHandle> handle, bool has_size = true)
+      : handle_(std::move(handle)), has_size_(has_size) {}
   Relation Compare(const TreeNode&) const override { return Relation::kSame; }
   model::Result<Attributes> Stat() const override {
     return Attributes{.mode = S_IFREG | 0444, .size = kFileSize};
   }
-  model::Result<OpenedFile> Open() override { return OpenedFile{.handle = handle_}; }
+  model::Result<OpenedFile> Open() override { return OpenedFile{handle_, !has_size_}; }
 
  private:
   const std::shared_ptr<const FileHandle> handle_;
+  const bool has_size_;
 };
 
 class Root final : public DirectoryNode {
@@ -58,11 +60,22 @@ class Root final : public DirectoryNode {
   const TreeNodePtr file_;
 };
 
+// A request that works until it is told to go on.
+class Turn final : public QueuedRequest {
+ public:
+  Turn(Lane lane, std::latch& go) : QueuedRequest(kUser, lane, Clock::now()), go_(go) {}
+  void Run() override { go_.wait(); }
+  void Refuse(int) override {}
+
+ private:
+  std::latch& go_;
+};
+
 class ExchangeTest : public testing::Test {
  protected:
   // The reply to a request for `file`, which is under way.
-  std::shared_ptr<Exchange> Ask(std::shared_ptr<const FileHandle> file) {
-    site_.emplace(std::make_shared<Root>(std::make_shared<File>(std::move(file))),
+  std::shared_ptr<Exchange> Ask(std::shared_ptr<const FileHandle> file, bool has_size = true) {
+    site_.emplace(std::make_shared<Root>(std::make_shared<File>(std::move(file), has_size)),
                   SiteOptions(), nullptr);
     const auto exchange = std::make_shared<Exchange>(
         RequestServices{*site_, queue_, budget_, files_, counts_, slow_},
@@ -70,6 +83,10 @@ class ExchangeTest : public testing::Test {
         Exchange::Client{kUser, [this] { return is_waiting_.load(); }});
     exchange->Begin([this] { reply_.count_down(); });
     return exchange;
+  }
+  // Until the latch go_ is counted down.
+  void TakeTurns(Lane lane, int count) {
+    for (int i = 0; i < count; ++i) queue_.Run(std::make_shared<Turn>(lane, go_));
   }
   void Tick(RequestQueue::Clock::duration after) {
     queue_.Tick(RequestQueue::Clock::now() + after);
@@ -82,6 +99,7 @@ class ExchangeTest : public testing::Test {
   OpenLimits files_{{.shared = true, .most_open = 100, .most_bytes = 10'000}};
   std::atomic<bool> is_waiting_{true};
   std::latch reply_{1};
+  std::latch go_{1};
   RequestQueue queue_{
       {.shared = true, .timeout = std::chrono::minutes(1), .only_on_own_threads = true}};
 };
@@ -162,6 +180,37 @@ TEST_F(ExchangeTest, FilesThatClientsReadForLongAreCharged) {
   EXPECT_EQ(files_.stats().bytes, 0U);
 }
 
+// A text of five bytes that is made while it is read.
+class State final : public FileHandle {
+ public:
+  bool is_light() const override { return true; }
+  model::Result<size_t> Read(uint64_t, backends::ByteSpan) const override {
+    ++reads;
+    return 5;
+  }
+
+  mutable std::atomic<int> reads{0};
+};
+
+TEST_F(ExchangeTest, StateIsToldWhileAllReadsAreUnderWay) {
+  TakeTurns(Lane::kRead, 100);
+  const auto file = std::make_shared<State>();
+  const auto exchange = Ask(file, false);
+  reply_.wait();
+  const auto found = exchange->TakeReply();
+  ASSERT_NE(found.body, nullptr);
+  std::vector<std::byte> out(10);
+  const auto take = [&] {
+    return found.body->Take(
+        out, [] {}, [] {});
+  };
+  EXPECT_EQ(take().count, 5U);
+  EXPECT_EQ(take().state, Body::State::kEnd);
+  go_.count_down();
+  queue_.End();
+  EXPECT_EQ(file->reads, 1);
+}
+
 // Calls the source a thousand times for each block.
 class Costly final : public FileHandle {
  public:
@@ -179,25 +228,14 @@ TEST_F(ExchangeTest, WorkIsCharged) {
 }
 
 TEST_F(ExchangeTest, WhoHadNoTurnInTimeMayComeAgain) {
-  // All turns of this client are taken by looks.
-  std::latch go(1);
-  class Look final : public QueuedRequest {
-   public:
-    explicit Look(std::latch& go) : QueuedRequest(kUser, Lane::kLook, Clock::now()), go_(go) {}
-    void Run() override { go_.wait(); }
-    void Refuse(int) override {}
-
-   private:
-    std::latch& go_;
-  };
-  for (int i = 0; i < 16; ++i) queue_.Run(std::make_shared<Look>(go));
+  TakeTurns(Lane::kLook, 16);
   const auto exchange = Ask(std::make_shared<Costly>());
   Tick(std::chrono::minutes(2));
   reply_.wait();
   const auto reply = exchange->TakeReply().reply;
   EXPECT_EQ(reply.status, 503U);
   EXPECT_THAT(reply.fields, testing::Contains(testing::Pair("Retry-After", "1")));
-  go.count_down();
+  go_.count_down();
   queue_.End();
 }
 
