@@ -318,7 +318,11 @@ Result<HttpReply> AnswerForBucket(const S3Options& options, const TreeNodePtr& r
                                   const HttpRequest& request, KeyRuns& runs) {
   HttpReply reply;
   reply.fields.emplace_back("Content-Type", "application/xml");
-  if (request.method == HttpRequest::Method::kHead) return reply;
+  if (request.method == HttpRequest::Method::kHead) {
+    // Without a length: to tell that of the list, the list would have to be made.
+    reply.file = OpenText(std::make_shared<const std::string>()).handle;
+    return reply;
+  }
   if (request.target.Parameter("location")) {
     reply.text =
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<LocationConstraint "

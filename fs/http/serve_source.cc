@@ -71,8 +71,8 @@ struct Token {
   bool is_made_up = false;
 };
 
-// The token of the options or of the environment, or a new one, unless only users that a Unix
-// socket lets in are asked.
+// The token of the options or of the environment, or a new one, unless only users whom a Unix
+// socket lets in can ask. A proxy passes on what strangers ask.
 Result<Token> FindServedToken(const ServeOptions& options, const Listener& listener) {
   std::string text = options.token.empty() ? Variable(kTokenVariable) : options.token;
   if (!text.empty()) {
@@ -80,12 +80,13 @@ Result<Token> FindServedToken(const ServeOptions& options, const Listener& liste
     NDLFS_RETURN_IF_ERROR(CheckToken(text));
     return Token{std::move(text), false};
   }
-  if (listener.is_unix) return Token{};
+  if (listener.is_unix && options.proxies.empty()) return Token{};
   if (options.without_token) {
-    LogWarning(fmt::format("--no-token: every {} can read what {} serves",
-                           listener.is_local ? "user and program of this machine"
-                                             : "machine that reaches this address",
-                           UserName()));
+    const std::string_view readers = !options.proxies.empty() ? "client of the proxies"
+                                     : listener.is_local ? "user and program of this machine"
+                                                         : "machine that reaches this address";
+    LogWarning(
+        fmt::format("--no-token: every {} can read what {} serves", readers, UserName()));
     return Token{};
   }
   if (StandardErrorIsJournal()) {

@@ -406,6 +406,8 @@ class AccessTest(ServeCase):
                                  capture_output=True, timeout=DEADLINE)
             self.assertEqual(got.stdout, VALUES.tobytes(), got.stderr)
         self.assertFalse(os.path.exists(path))
+        with Server(self.source, "--proxy", "unix", listens=("--socket", path), closed=True) as server:
+            self.assertTrue(server.url.startswith(f"unix:{path}/?token="), "a proxy passes on what strangers ask")
 
     def test_socket_of_systemd(self):
         with socket.create_server(("127.0.0.1", 0)) as opened, \
@@ -755,6 +757,7 @@ class S3Test(ServeCase):
             self.assertIn("s.zarr/a/data.npy", tags)
             for key, tag in tags.items():
                 self.assertEqual(server.ask("/tree/" + urllib.parse.quote(key), "HEAD")[1]["ETag"], tag, key)
+            self.assertNotIn("Content-Length", server.ask("/tree", "HEAD")[1])  # that of the list
 
     def test_writing(self):
         for method in "PUT", "DELETE", "POST":
