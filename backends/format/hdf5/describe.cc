@@ -2,6 +2,7 @@
 #include "backends/format/hdf5/describe.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "backends/base/checked.h"
@@ -404,15 +405,30 @@ class ValueReader {
   ObjectInfo& info_;
 };
 
+// PyTables writes those of its class Array alone as floats.
+bool HasPairsOfTimes(const Object& dataset) {
+  constexpr std::array<std::string_view, 4> kClasses = {"CARRAY", "EARRAY", "TABLE", "VLARRAY"};
+  const auto name = dataset.Text("CLASS");
+  return name && std::ranges::find(kClasses, *name) != kClasses.end();
+}
+
 }  // namespace
 
 Result<DatasetInfo> DescribeDataset(const std::shared_ptr<const Metadata>& file,
-                                    const Object& dataset, ObjectIndex& index) {
+                                    const Object& dataset, ObjectIndex& index,
+                                    std::vector<std::string>& notes) {
   const HeaderMessage* datatype = dataset.header().Find(MessageType::kDatatype);
   if (datatype == nullptr) return model::Corrupt("a dataset without a type");
   NDLFS_TRY(auto type, ReadElementType(*file, datatype->body));
-  NDLFS_TRY(auto extent, dataset.ReadExtent());
   DatasetInfo info;
+  if (type.has_long_times && HasPairsOfTimes(dataset)) {
+    NDLFS_TRY(type,
+              ReadElementType(*file, datatype->body, WideFloats::kStored, LongTimes::kPairs));
+    notes.push_back(
+        "times of 64 bits have the seconds in the upper half, and microseconds in the lower "
+        "one, as PyTables writes them");
+  }
+  NDLFS_TRY(auto extent, dataset.ReadExtent());
   info.type = std::move(type.type);
   info.is_plain = type.is_plain;
   info.stored = std::move(type.stored);

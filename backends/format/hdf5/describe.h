@@ -16,7 +16,8 @@ namespace ndlfs::backends::hdf5 {
 
 // Describes everything but the scales.
 model::Result<DatasetInfo> DescribeDataset(const std::shared_ptr<const Metadata>& file,
-                                           const Object& dataset, ObjectIndex& index);
+                                           const Object& dataset, ObjectIndex& index,
+                                           std::vector<std::string>& notes);
 
 // Reads the attributes of `object` except those in `left_out` into `info`, and notes there
 // which could not be read.

@@ -81,8 +81,8 @@ class TypeReader {
  public:
   // Elements that are not read as they stand in the file are packed, as the
   // parts of an element stream are.
-  TypeReader(const Metadata& file, bool packed, WideFloats wide_floats)
-      : file_(file), packed_(packed), wide_floats_(wide_floats) {}
+  TypeReader(const Metadata& file, bool packed, WideFloats wide_floats, LongTimes long_times)
+      : file_(file), packed_(packed), wide_floats_(wide_floats), long_times_(long_times) {}
 
   // Takes a datatype off `in`.
   Result<ElementType> Read(Cursor& in, int depth) {
@@ -106,6 +106,7 @@ class TypeReader {
     // A widened element takes more room than it has in the file.
     if (!element.is_plain) element.stored = Datatype::Opaque(head.bytes);
     element.form.size = head.bytes;
+    element.has_long_times = has_long_times_;
     return element;
   }
 
@@ -187,12 +188,15 @@ class TypeReader {
     return element;
   }
 
-  // Seconds since 1970, as PyTables writes them: 32 bits are an integer, 64 bits a float.
-  static Result<ElementType> ReadTime(Cursor& in, const Head& head) {
+  // Seconds since 1970, as PyTables writes them: 32 bits are an integer.
+  Result<ElementType> ReadTime(Cursor& in, const Head& head) {
     in.Skip(2);
     if (head.bytes != 4 && head.bytes != 8) return ReadOpaque(head.bytes, "HDF5 time");
-    ElementType element =
-        AsStored(head.bytes == 4 ? Datatype::Integer(4, true) : Datatype::Float64());
+    const bool is_long = head.bytes == 8;
+    has_long_times_ = has_long_times_ || is_long;
+    ElementType element = AsStored(is_long && long_times_ == LongTimes::kFloats
+                                       ? Datatype::Float64()
+                                       : Datatype::Integer(head.bytes, true));
     SetOrder(element, OrderOf(head));
     return element;
   }
@@ -571,6 +575,8 @@ class TypeReader {
   const Metadata& file_;
   const bool packed_;
   const WideFloats wide_floats_;
+  const LongTimes long_times_;
+  bool has_long_times_ = false;
   size_t parts_ = 0;
 };
 
@@ -629,12 +635,12 @@ model::Datatype WithElementRegions(const model::Datatype& type) {
 }
 
 Result<ElementType> ReadElementType(const Metadata& file, ConstByteSpan message,
-                                    WideFloats wide_floats) {
+                                    WideFloats wide_floats, LongTimes long_times) {
   Cursor in(message);
-  NDLFS_TRY(auto element, TypeReader(file, false, wide_floats).Read(in, 1));
+  NDLFS_TRY(auto element, TypeReader(file, false, wide_floats, long_times).Read(in, 1));
   if (element.is_plain) return element;
   Cursor again(message);
-  NDLFS_TRY(auto packed, TypeReader(file, true, wide_floats).Read(again, 1));
+  NDLFS_TRY(auto packed, TypeReader(file, true, wide_floats, long_times).Read(again, 1));
   packed.is_plain = false;
   packed.stored = Datatype::Opaque(packed.form.size);
   return packed;

@@ -62,6 +62,7 @@ struct ElementType {
   model::Datatype type;
   model::Datatype stored;
   bool is_plain = true;
+  bool has_long_times = false;  // it is, or contains, a time of 64 bits
   std::vector<TextRun> text;
   std::optional<model::ByteOrder> stored_order;
   Form form;
@@ -78,9 +79,16 @@ enum class WideFloats : uint8_t {
   kNearest,  // the float64 that is nearest
 };
 
+// What times of 64 bits are.
+enum class LongTimes : uint8_t {
+  kFloats,  // seconds
+  kPairs,   // seconds in the upper 32 bits of an integer, microseconds in the lower ones
+};
+
 // The type that a datatype message describes.
 model::Result<ElementType> ReadElementType(const Metadata& file, ConstByteSpan message,
-                                           WideFloats wide_floats = WideFloats::kStored);
+                                           WideFloats wide_floats = WideFloats::kStored,
+                                           LongTimes long_times = LongTimes::kFloats);
 
 // Reads the references of a file as the text that element streams have; see references.h.
 class ReferenceReader {

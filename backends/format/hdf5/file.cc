@@ -191,7 +191,7 @@ Result<ObjectInfo> File::Describe(const std::string& path,
       }
       info.dimensions = ReadDimensions(object, path);
     } else if (info.kind == ObjectKind::kDataset) {
-      NDLFS_TRY(info.dataset, DescribeDataset(metadata_, object, index_));
+      NDLFS_TRY(info.dataset, DescribeDataset(metadata_, object, index_, info.notes));
       told = ReadScales(object, path, index_, known_scales_, *info.dataset);
       NDLFS_RETURN_IF_ERROR(lengths_.Complete(object, path, info));
     }

@@ -253,12 +253,20 @@ TEST_F(Hdf5HierarchyTest, TimesAreNumbersAsPyTablesWritesThem) {
 with h5.File('a.h5', 'w') as f:
     for name, kind, values in (('t64', h5.h5t.UNIX_D64LE, np.array([0.25, 1e9 + .5])),
                                ('t32', h5.h5t.UNIX_D32LE, np.array([5, 10**9], '<i4')),
-                               ('b32', h5.h5t.UNIX_D32BE, np.array([5, 10**9], '>i4'))):
+                               ('b32', h5.h5t.UNIX_D32BE, np.array([5, 10**9], '>i4')),
+                               ('pairs', h5.h5t.UNIX_D64BE, np.array([5 << 32 | 250000, 0], '>i8'))):
         plist = h5.h5p.create(h5.h5p.DATASET_CREATE)
         plist.set_chunk((2,))
         d = h5.h5d.create(f.id, name.encode(), kind, h5.h5s.create_simple((2,)), plist)
         d.write_direct_chunk((0,), values.tobytes())
+        if name == 'pairs': f[name].attrs['CLASS'] = np.bytes_('EARRAY')
 )");
+  const auto pairs = LoadNode(*hierarchy_, "/pairs");
+  EXPECT_EQ(pairs->array().type, Datatype::Integer(8, true));
+  EXPECT_THAT(pairs->notes, ::testing::ElementsAre(HasSubstr("microseconds in the lower")));
+  const int64_t both[] = {int64_t{5} << 32 | 250'000, 0};
+  EXPECT_EQ(test::ReadThroughChunks(*pairs->source),
+            std::string(reinterpret_cast<const char*>(both), sizeof(both)));
   const auto t64 = LoadNode(*hierarchy_, "/t64");
   EXPECT_EQ(t64->array().type, Datatype::Float64());
   const double times[] = {0.25, 1e9 + 0.5};
