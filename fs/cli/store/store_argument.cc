@@ -193,7 +193,12 @@ std::string NotALocalStore(const std::string& name, const Source& source,
                            const std::string& path) {
   struct ::stat status;
   std::string_view special;
-  if (::stat(name.c_str(), &status) == 0) special = SpecialKind(status.st_mode);
+  if (::stat(name.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) {
+      return "not an array store; `ndlfs describe` shows the stores in a folder";
+    }
+    special = SpecialKind(status.st_mode);
+  }
   if (special.empty()) return NotAStore(source, path);
   return fmt::format("{}, and not an array store", special);
 }
