@@ -79,10 +79,10 @@ class MemoryBudget {
 
  private:
   static constexpr uint64_t kParts = 32;
-  static constexpr std::array<uint64_t, 9> kPartOf = {4, 3, 3, 3, 1, 2, 11, 2, 3};
+  static constexpr std::array<uint64_t, 9> kPartOf = {3, 2, 2, 2, 1, 2, 8, 10, 2};
   static_assert(std::accumulate(kPartOf.begin(), kPartOf.end(), uint64_t{0}) == kParts);
   static constexpr uint64_t AllShares(uint64_t cache_bytes) {
-    return (uint64_t{28} << 20) + cache_bytes / 4;
+    return (uint64_t{27} << 20) + cache_bytes / 8 * 3;
   }
 };
 

@@ -27,7 +27,7 @@ TEST(MemoryBudgetTest, SharesOfPoolsAddUpToTheirPart) {
           Pool::kListings, Pool::kWindows, Pool::kNames, Pool::kPages}) {
       sum += MemoryBudget::Share(pool, cache);
     }
-    EXPECT_EQ(sum, 28 * kMiB + cache / 4);
+    EXPECT_EQ(sum, 27 * kMiB + cache / 8 * 3);
   }
   static_assert(MemoryBudget::kProgram + MemoryBudget::kLoad + MemoryBudget::kCharged ==
                 64 * kMiB);
