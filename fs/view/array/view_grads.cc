@@ -69,9 +69,7 @@ std::optional<Grads> FittingGrads(const ArrayInput& input) {
   // The order of its dimensions is fixed: time, level, latitude, longitude.
   for (size_t d = 0; d < numbers->rank(); ++d) {
     const bool may_be_time = d == 0 && numbers->rank() > 2;
-    if (!may_be_time && numbers->rank() > 1 && IsNameOfTime(DimensionName(input, d))) {
-      return std::nullopt;
-    }
+    if (!may_be_time && IsNameOfTime(DimensionName(input, d))) return std::nullopt;
   }
   return Grads{*numbers,           {},
                RawFileName(input), NameOfVariable(input),
