@@ -54,8 +54,8 @@ constexpr unsigned kIdleSeconds = 60;
 // libmicrohttpd copies a body in pieces of this size.
 constexpr size_t kPiece = size_t{128} << 10;
 constexpr uint64_t kBlocksOfClients = uint64_t{40} << 20;
-constexpr uint64_t kLeastOpenBytes = uint64_t{64} << 20;
-constexpr uint64_t kOpenShareOfCache = 4;
+constexpr uint64_t kLeastOpenBytes = uint64_t{32} << 20;
+constexpr uint64_t kOpenShareOfCache = 8;
 // A client that has left is noticed within twice this time.
 constexpr std::chrono::milliseconds kLookAtClient{50};
 // Bodies of requests are not used, except by PROPFIND, whose questions are short.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/serve/open_limits.h"
 
+#include <algorithm>
+
 #include "fs/serve/user_share.h"
 
 namespace ndlfs::fs {
@@ -48,7 +50,9 @@ bool OpenLimits::Keep(uid_t user, const std::vector<KeptObject>& objects) {
     kept.bytes = object.bytes;
   }
   const uint64_t added = holder.bytes - own;
-  const bool may = added == 0 || own == 0 || holder.bytes <= options_.most_bytes / 16 ||
+  const uint64_t always = 2 * options_.most_bytes / std::max<uint64_t>(users_.size(), 32);
+  const bool is_first = own == 0 && (others == 0 || bytes_ / 2 <= options_.most_bytes);
+  const bool may = added == 0 || is_first || holder.bytes <= always ||
                    HasShare(own, others + own, options_.most_bytes, added);
   if (!may) {
     Drop(holder, objects);

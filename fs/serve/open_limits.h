@@ -26,8 +26,9 @@ class OpenLimits {
     bool shared = false;
     // Open files and directories of all users. Each may take a descriptor.
     uint64_t most_open = 0;
-    // The memory that open files may keep. A user may always have a sixteenth of it, and one
-    // open file however much that file keeps.
+    // The memory that open files may keep. A user may always have a sixteenth of it, or if
+    // there are more than 32 users his or her part of twice as much; and one open file however
+    // much that file keeps, as long as all keep at most twice as much.
     uint64_t most_bytes = 0;
   };
 

@@ -85,6 +85,16 @@ TEST(OpenLimitsTest, OneFileMayKeepMoreThanThereIs) {
   EXPECT_TRUE(OpenAndKeep(limits, 2, bob, {{&other, 50}}));  // a sixteenth is always his
 }
 
+TEST(OpenLimitsTest, ManyUsersHaveTwiceAsMuchTogether) {
+  OpenLimits limits({.shared = true, .most_open = 1000, .most_bytes = 1600});
+  std::vector<int> objects(100);
+  Places places;
+  for (uid_t user = 0; user < 100; ++user)
+    OpenAndKeep(limits, user, places, {{&objects[user], 200}});
+  EXPECT_LE(limits.stats().bytes, 3400U);
+  EXPECT_TRUE(OpenAndKeep(limits, 100, places, {{&objects[0], 30}}));
+}
+
 TEST(OpenLimitsTest, AMountForOneUserHasNoLimits) {
   OpenLimits limits({.shared = false, .most_open = 1, .most_bytes = 1});
   Places places;
