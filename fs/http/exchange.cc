@@ -73,7 +73,7 @@ void Exchange::Find(Lane lane) {
     MakeBody(*std::exchange(head_, std::nullopt));
     return;
   }
-  auto answer = services_.site.Answer(request_, lane);
+  auto answer = services_.site.Answer(request_, lane, place_);
   if (const Lane* const needed = std::get_if<Lane>(&answer)) {
     Enqueue(*needed);
     return;

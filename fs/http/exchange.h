@@ -65,7 +65,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
       std::make_shared<backends::Cancellation>(/*is_charged=*/true);
   // Used by one step after the other: a reply that still needs its body.
   std::optional<HttpReply> head_;
-  bool is_known_ = false;  // `head_` is of a file that was found by an earlier request
+  std::optional<FoundNode> place_;  // of the target, found in another lane
+  bool is_known_ = false;           // `head_` is of a file that was found by an earlier request
 
   model::Mutex mutex_;
   std::function<void()> on_reply_ GUARDED_BY(mutex_);

@@ -220,7 +220,10 @@ class KeyList {
     if (!node) return {};
     std::vector<std::string> inner = path;
     inner.push_back(one.found.name);
-    return Walk(inner, node->node, key);
+    auto walked = Walk(inner, node->node, key);
+    // What a client may not read is not in the list.
+    if (!walked && walked.error().code() == model::ErrorCode::kDenied) return {};
+    return walked;
   }
 
   void Take(ListedKey one) {

@@ -361,10 +361,11 @@ void Site::Complain(const model::Error& error) const {
   if (!is_answer && report_) report_(error.message());
 }
 
-std::variant<HttpReply, Lane> Site::Answer(const HttpRequest& request, Lane lane) const {
+std::variant<HttpReply, Lane> Site::Answer(const HttpRequest& request, Lane lane,
+                                           std::optional<FoundNode>& found) const {
   const bool is_for_bucket = IsForBucket(options_.s3, request.target);
   for (int tries = 1;; ++tries) {
-    auto answer = is_for_bucket ? TryForBucket(request, lane) : Try(request, lane);
+    auto answer = is_for_bucket ? TryForBucket(request, lane) : Try(request, lane, found);
     if (!answer && answer.error().code() == model::ErrorCode::kStale && tries < kTries)
       continue;
     if (!answer) {
@@ -393,12 +394,14 @@ Site::Answered Site::TryForBucket(const HttpRequest& request, Lane lane) const {
   return AnswerFile(inner, *found.node);
 }
 
-Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
+Site::Answered Site::Try(const HttpRequest& request, Lane lane,
+                         std::optional<FoundNode>& known) const {
   const std::vector<std::string>& names = request.target.names;
   if (!names.empty() && IsAskedByHabit(names.back())) {
     return model::NotFound("{}", names.back());
   }
-  const auto found = FindNode(request.target);
+  const auto found =
+      known ? Result<FoundNode>(*std::exchange(known, std::nullopt)) : FindNode(request.target);
   if (!found && ErrorReply(found.error()).status == kAbsent) {
     const auto wrong = FindWrongConstraint(request.target);
     if (wrong) return ErrorReply(kBadRequest, *wrong);
@@ -413,17 +416,22 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane) const {
     return RedirectTo(request, place.names);
   }
   const TreeNodePtr& node = place.node;
+  const auto later = [&](Lane other) {
+    known = place;
+    return other;
+  };
   const Lane needed = LaneOf(*node, lane);
-  if (lane == Lane::kLook && needed != lane) return needed;
+  if (lane == Lane::kLook && needed != lane) return later(needed);
   NDLFS_TRY(const Attributes attributes, node->StatWhenFound());
   if (request.method == Method::kPropfind) {
     const bool lists = IsDirectory(attributes) && DepthOf(request) == "1";
-    if (lists && lane == Lane::kLook) return Lane::kRead;
+    if (lists && lane == Lane::kLook) return later(Lane::kRead);
     return AnswerPropfind(request, node, attributes);
   }
   if (IsDirectory(attributes)) {
     // Before it takes memory.
-    if (lane == Lane::kLook) return request.target.Parameter("q") ? Lane::kScan : Lane::kRead;
+    const bool searches = request.target.Parameter("q").has_value();
+    if (lane == Lane::kLook) return later(searches ? Lane::kScan : Lane::kRead);
     return AnswerDirectory(request, node);
   }
   if (names.empty() || request.target.ends_in_slash) return model::NotFound("no directory");

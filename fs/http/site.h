@@ -59,8 +59,10 @@ class Site {
 
   // The answer to a request that Refuse() has let pass, without the body if that is a file.
   // `lane` is the lane of the calling thread. Returns another lane instead if the answer
-  // decodes more than requests of `lane` usually do.
-  std::variant<HttpReply, Lane> Answer(const HttpRequest& request, Lane lane) const;
+  // decodes more than requests of `lane` usually do. What was looked up for it until then is in
+  // `found`: give that to the next call.
+  std::variant<HttpReply, Lane> Answer(const HttpRequest& request, Lane lane,
+                                       std::optional<FoundNode>& found) const;
 
   // The answer to a request for a file that was found just before, if it has no body or a short
   // one; nullopt otherwise. Never blocks. Its file may turn out to have changed: then
@@ -100,7 +102,7 @@ class Site {
     return FindToken(request.target, request.credentials, secret_);
   }
 
-  Answered Try(const HttpRequest& request, Lane lane) const;
+  Answered Try(const HttpRequest& request, Lane lane, std::optional<FoundNode>& known) const;
   Answered TryForBucket(const HttpRequest& request, Lane lane) const;
   model::Result<FoundNode> FindNode(const RequestTarget& target) const;
   HttpReply RedirectTo(const HttpRequest& request, const std::vector<std::string>& names) const;

@@ -72,8 +72,10 @@ HttpRequest Get(std::string_view target, Method method = Method::kGet) {
 }
 
 HttpReply AnswerOf(const Site& site, const HttpRequest& request) {
-  auto answer = site.Answer(request, Lane::kLook);
-  if (const Lane* lane = std::get_if<Lane>(&answer)) answer = site.Answer(request, *lane);
+  std::optional<FoundNode> found;
+  auto answer = site.Answer(request, Lane::kLook, found);
+  if (const Lane* lane = std::get_if<Lane>(&answer))
+    answer = site.Answer(request, *lane, found);
   auto reply = std::get<HttpReply>(std::move(answer));
   site.Complete(request, reply);
   return reply;
