@@ -54,7 +54,8 @@ def wrong_failure(command, statuses, wanted, seen):
 
 def error_lines(command, output, errors):
     """The lines that tell of errors; the report of `check` may have them."""
-    lines = [line for line in errors.splitlines() if " is a directory with " not in line]
+    progress = f"ndlfs {command}: "  # of what takes long
+    lines = [line for line in errors.splitlines() if " is a directory with " not in line and not line.startswith(progress)]
     if command == "check" and not lines:
         lines = [line for line in output.decode().splitlines() if line.startswith("  ")]
     return lines
