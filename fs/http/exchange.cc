@@ -81,7 +81,7 @@ void Exchange::Find(Lane lane) {
   auto& reply = std::get<HttpReply>(answer);
   const bool decodes = reply.file && request_.method != HttpRequest::Method::kHead &&
                        reply.length.value_or(1) != 0;
-  // The state of the server is told however busy it is.
+  // Lists and the state of the server do not wait behind what else their client reads.
   if (decodes && lane == Lane::kLook && !reply.file->is_light()) {
     head_ = std::move(reply);
     Enqueue(Lane::kRead);

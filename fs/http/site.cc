@@ -428,12 +428,9 @@ Site::Answered Site::Try(const HttpRequest& request, Lane lane,
     if (lists && lane == Lane::kLook) return later(Lane::kRead);
     return AnswerPropfind(request, node, attributes);
   }
-  if (IsDirectory(attributes)) {
-    // Before it takes memory.
-    const bool searches = request.target.Parameter("q").has_value();
-    if (lane == Lane::kLook) return later(searches ? Lane::kScan : Lane::kRead);
-    return AnswerDirectory(request, node);
-  }
+  const bool searches = IsDirectory(attributes) && request.target.Parameter("q");
+  if (searches && lane == Lane::kLook) return later(Lane::kScan);
+  if (IsDirectory(attributes)) return AnswerDirectory(request, node);
   if (names.empty() || request.target.ends_in_slash) return model::NotFound("no directory");
   return AnswerFile(request, *node);
 }
