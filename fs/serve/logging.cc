@@ -85,9 +85,10 @@ std::shared_ptr<spdlog::logger> MakeCommandLogger() {
   return logger;
 }
 
+// Never destroyed: a thread may log when the process ends (last_resort.h).
 std::shared_ptr<spdlog::logger>& CurrentLogger() {
-  static std::shared_ptr<spdlog::logger> logger = MakeCommandLogger();
-  return logger;
+  static auto* const logger = new std::shared_ptr<spdlog::logger>(MakeCommandLogger());
+  return *logger;
 }
 
 }  // namespace
