@@ -159,7 +159,7 @@ Result<void> Body::ReadFirst() {
   if (is_whole) return {};
   auto place = services_.files.Take(user_);
   if (!place || !place->Keep(file_->kept())) {
-    return model::IoError(EBUSY, "too many slow answers");
+    return model::IoError(EAGAIN, "too many slow answers");
   }
   place_.emplace(*std::move(place));
   return {};

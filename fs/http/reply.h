@@ -39,6 +39,7 @@ enum HttpStatus : unsigned {
   kMisdirected = 421,
   kTooManyRequests = 429,
   kFirstFault = 500,
+  kNotImplemented = 501,
   kUnavailable = 503,
   kTimeout = 504,
   kVersionNotSupported = 505,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -332,6 +333,14 @@ Result<HttpReply> AnswerForBucket(const S3Options& options, const TreeNodePtr& r
         "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"/>\n";
     return reply;
   }
+  // They say what is no part of a list. An answer of another kind would mislead the client.
+  constexpr std::array<std::string_view, 11> kOthers = {
+      "acl",         "cors",    "encryption", "lifecycle",  "object-lock", "policy",
+      "replication", "tagging", "uploads",    "versioning", "versions"};
+  for (const std::string_view other : kOthers) {
+    if (!request.target.Parameter(other)) continue;
+    return ErrorReply(kNotImplemented, fmt::format("?{} of a bucket is not served", other));
+  }
   const auto list_request = ReadListRequest(request.target);
   if (!list_request) return ErrorReply(kBadRequest, list_request.error().message());
   KeyList list(root, *list_request, runs);
@@ -376,6 +385,7 @@ void DescribeS3Error(HttpReply& reply) {
       {kPreconditionFailed, "PreconditionFailed"},
       {kRangeNotSatisfiable, "InvalidRange"},
       {kTooManyRequests, "SlowDown"},
+      {kNotImplemented, "NotImplemented"},
       {kUnavailable, "SlowDown"}};
   const auto code = codes.find(reply.status);
   SetContentType(reply, "application/xml");

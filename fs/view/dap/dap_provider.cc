@@ -20,6 +20,7 @@
 #include "backends/base/load_number.h"
 #include "backends/format/netcdf3/header.h"
 #include "fs/view/base/array_part.h"
+#include "fs/view/base/row_text.h"
 #include "fs/view/container/classic_arrays.h"
 #include "fs/view/dap/dap_dataset.h"
 #include "fs/view/dap/dap_request.h"
@@ -28,7 +29,6 @@
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/elements/view_node.h"
 #include "model/error.h"
-#include "model/mutex.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -37,7 +37,6 @@ namespace {
 using backends::ByteSpan;
 using backends::ConstByteSpan;
 using backends::netcdf3::Type;
-using model::MutexLock;
 using model::Result;
 
 void PutBig(uint64_t value, ByteSpan out) {
@@ -191,93 +190,104 @@ std::string RowName(uint64_t row, const std::vector<uint64_t>& shape) {
   return out;
 }
 
-Result<void> WriteTable(const DapTable& table, std::string& out) {
-  const ElementSource& values = *table.part.elements;
-  backends::Bytes bytes(values.size());
-  NDLFS_RETURN_IF_ERROR(
-      values.Read(0, bytes.span(), model::ByteOrder::kBig, cache::ReadHint::kOnward));
-  const std::string_view text = backends::AsText(bytes.span());
-  const uint64_t size = SizeOfValue(table);
-  const bool is_text = table.part.variable.type == backends::netcdf3::Type::kChar;
-  out += table.name;
-  for (const uint64_t extent : table.shape) out += fmt::format("[{}]", extent);
-  const uint64_t row_length = table.shape.empty() ? 1 : table.shape.back();
-  if (table.shape.size() == 1) out += '\n';
-  for (uint64_t at = 0, i = 0; size != 0 && at + size <= text.size(); at += size, ++i) {
-    if (table.shape.size() > 1 && i % row_length == 0) {
-      out += '\n' + RowName(i / row_length, table.shape);
-    }
-    if (table.shape.size() != 1 || i != 0) out += ", ";
-    const std::string_view value = text.substr(at, size);
-    out += is_text ? DapStringText(value) : DapNumberText(value, table.part.variable.type);
-  }
-  out += "\n\n";
-  return {};
-}
-
-class DapAscii final : public View {
+// The values of tables as text: each row of the last dimension is a line that begins with its
+// indices. A row of this text is one value, with what stands before and behind it.
+class DapAscii final : public TextRows {
  public:
-  DapAscii(std::string dds, std::vector<DapTable> tables, uint64_t bytes)
-      : dds_(std::move(dds)), tables_(std::move(tables)), bytes_(bytes) {}
+  // Of fewer than kMostAsciiValues values.
+  DapAscii(std::vector<DapTable> tables, uint64_t row_bytes)
+      : tables_(std::move(tables)), row_bytes_(row_bytes) {
+    for (const DapTable& table : tables_) count_ += RowsOf(table);
+  }
 
-  std::optional<uint64_t> size() const override {
-    const MutexLock lock(mutex_);
-    if (!text_) return std::nullopt;
-    return text_->size();
-  }
-  Result<uint64_t> FindSize() const override {
-    NDLFS_TRY(const auto text, Text());
-    return text->size();
-  }
-  uint64_t scan_bytes() const override { return size() ? 0 : bytes_; }
-  uint64_t held_bytes() const override { return dds_.size() + size().value_or(0); }
-  Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
-    NDLFS_TRY(const auto text, Text());
-    if (offset >= text->size()) return size_t{0};
-    const size_t count = std::min<uint64_t>(out.size(), text->size() - offset);
-    std::memcpy(out.data(), text->data() + offset, count);
-    return count;
+  uint64_t count() const override { return count_; }
+  uint64_t row_bytes() const override { return row_bytes_; }
+  Result<void> Append(uint64_t first, uint64_t count, std::string& out,
+                      const Note& note) const override {
+    uint64_t done = 0;
+    for (const DapTable& table : tables_) {
+      const uint64_t rows = RowsOf(table);
+      const uint64_t own = first < rows ? std::min(rows - first, count - done) : 0;
+      if (own != 0) {
+        NDLFS_RETURN_IF_ERROR(
+            AppendOf(table, first, own, out,
+                     [&](uint64_t row, size_t length) { note(done + row, length); }));
+      }
+      first -= std::min(first, rows);
+      done += own;
+    }
+    return {};
   }
 
  private:
-  Result<std::shared_ptr<const std::string>> Text() const EXCLUDES(mutex_) {
-    {
-      const MutexLock lock(mutex_);
-      if (text_) return text_;
-    }
-    std::string text = dds_ + "---------------------------------------------\n";
-    for (const DapTable& table : tables_) {
-      NDLFS_RETURN_IF_ERROR(WriteTable(table, text));
-    }
-    const MutexLock lock(mutex_);
-    if (!text_) text_ = std::make_shared<const std::string>(std::move(text));
-    return text_;
+  static uint64_t CountOf(const DapTable& table) {
+    const uint64_t size = SizeOfValue(table);
+    return size == 0 ? 0 : table.part.elements->size() / size;
+  }
+  // Without a value, one row has the name.
+  static uint64_t RowsOf(const DapTable& table) {
+    return std::max<uint64_t>(CountOf(table), 1);
   }
 
-  const std::string dds_;
+  static Result<void> AppendOf(const DapTable& table, uint64_t first, uint64_t count,
+                               std::string& out, const Note& note) {
+    const uint64_t size = SizeOfValue(table);
+    const uint64_t values = CountOf(table);
+    backends::Bytes bytes(values == 0 ? 0 : count * size);
+    NDLFS_RETURN_IF_ERROR(table.part.elements->Read(
+        first * size, bytes.span(), model::ByteOrder::kBig, cache::ReadHint::kOnward));
+    for (uint64_t row = 0; row < count; ++row) {
+      const size_t begin = out.size();
+      const uint64_t i = first + row;
+      if (i == 0) AppendName(table, out);
+      if (i < values) {
+        AppendValue(table, i, backends::AsText(bytes.span()).substr(row * size, size), out);
+      }
+      if (i + 1 >= values) out += "\n\n";
+      note(row, out.size() - begin);
+    }
+    return {};
+  }
+
+  static void AppendName(const DapTable& table, std::string& out) {
+    out += table.name;
+    for (const uint64_t extent : table.shape) out += fmt::format("[{}]", extent);
+    if (table.shape.size() == 1) out += '\n';
+  }
+
+  static void AppendValue(const DapTable& table, uint64_t i, std::string_view value,
+                          std::string& out) {
+    const size_t rank = table.shape.size();
+    if (rank > 1 && i % table.shape.back() == 0) {
+      out += '\n' + RowName(i / table.shape.back(), table.shape);
+    }
+    if (rank != 1 || i != 0) out += ", ";
+    const Type type = table.part.variable.type;
+    out += type == Type::kChar ? DapStringText(value) : DapNumberText(value, type);
+  }
+
   const std::vector<DapTable> tables_;
-  const uint64_t bytes_;
-  mutable model::Mutex mutex_;
-  mutable std::shared_ptr<const std::string> text_ GUARDED_BY(mutex_);
+  const uint64_t row_bytes_;
+  uint64_t count_ = 0;
 };
 
-// The values as text, behind the DDS: each row of the last dimension is a line that begins with
-// its indices. Finding its size reads all values and makes the text, which is then kept. kLimit
-// for more than a million values.
-Result<ViewNode> MakeDapAscii(std::string dds, std::vector<DapTable> tables) {
+// kLimit for more than a million values.
+Result<ViewNode> MakeDapAscii(const std::string& dds, std::vector<DapTable> tables) {
   uint64_t values = 0;
   uint64_t bytes = 0;
+  const model::Error refusal =
+      model::Limit("more than {} values as text; ask for fewer, or for .dods", kMostAsciiValues)
+          .value();
   for (const DapTable& table : tables) {
     const auto count = backends::CheckedProduct(table.shape);
     values += std::min(count.value_or(kMostAsciiValues + 1), kMostAsciiValues + 1);
     bytes += std::min(table.part.elements->size(), kMostAsciiBytes + 1);
-    if (values > kMostAsciiValues || bytes > kMostAsciiBytes) {
-      return model::Limit("more than {} values as text; ask for fewer, or for .dods",
-                          kMostAsciiValues);
-    }
+    if (values > kMostAsciiValues || bytes > kMostAsciiBytes) return model::Propagate(refusal);
   }
-  return std::static_pointer_cast<const View>(
-      std::make_shared<const DapAscii>(std::move(dds), std::move(tables), bytes));
+  const uint64_t row_bytes = std::max<uint64_t>(bytes / std::max<uint64_t>(values, 1), 1);
+  return MakeRowText(dds + "---------------------------------------------\n",
+                     std::make_unique<const DapAscii>(std::move(tables), row_bytes),
+                     {.max_bytes = UINT64_MAX}, refusal);
 }
 
 enum DapAnswer : size_t { kDds, kDas, kDods, kAscii };
@@ -365,7 +375,7 @@ Result<ViewNode> MakeData(const GroupInput& group, const DapDataset& dataset,
       NDLFS_RETURN_IF_ERROR(AddValues(variable, count, part, segments));
     }
   }
-  if (answer == kAscii) return MakeDapAscii(std::move(dds), std::move(tables));
+  if (answer == kAscii) return MakeDapAscii(dds, std::move(tables));
   return MakeSegmentedView(std::move(segments));
 }
 

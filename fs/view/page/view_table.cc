@@ -3,28 +3,20 @@
 // Arrays as the columns of a table, in comma-separated values: values.csv, which is also called
 // table.csv, and data.csv, which has the numbers of the store. RFC 4180 says how cells with
 // commas, quotes and line ends are quoted. Cells are not padded, so that only making the text
-// tells its size; a table of the places of rows finds any offset.
+// tells its size.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <iterator>
-#include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "backends/base/checked.h"
-#include "backends/store/cancellation.h"
-#include "backends/store/parallel.h"
 #include "cache/array_reader.h"
 #include "fs/view/base/attributes.h"
-#include "fs/view/base/size_finder.h"
-#include "fs/view/base/text_table.h"
-#include "fs/view/base/text_window.h"
+#include "fs/view/base/row_text.h"
 #include "fs/view/page/csv_cells.h"
 #include "fs/view/page/views.h"
-#include "model/mutex.h"
 #include "model/path_name.h"
 #include "model/reserved_names.h"
 
@@ -37,8 +29,6 @@ using model::Datatype;
 using model::Result;
 
 constexpr size_t kMostColumns = 4096;
-// Rows are made this many bytes of elements at a time.
-constexpr uint64_t kRowsBytes = uint64_t{256} << 10;
 // Texts of a column in the rows that are made together; whole texts are in memory.
 constexpr uint64_t kMostTextBytes = uint64_t{32} << 20;
 // The size that a text of variable length is assumed to have before it is read.
@@ -75,7 +65,6 @@ struct CsvTable {
     for (const CsvInput& input : inputs) bytes += input.row_bytes();
     return std::max<uint64_t>(bytes, 1);
   }
-  uint64_t rows_at_once() const { return std::max<uint64_t>(kRowsBytes / row_bytes(), 1); }
 };
 
 bool NeedsQuotes(std::string_view text) {
@@ -185,14 +174,14 @@ Result<std::optional<CsvTable>> LoadCsvTable(const GroupInput& group, CsvForm fo
   return table;
 }
 
-// Makes the lines of rows.
-class RowMaker {
+class CsvRows final : public TextRows {
  public:
-  explicit RowMaker(const CsvTable& table) : table_(table) {}
+  explicit CsvRows(CsvTable table) : table_(std::move(table)) {}
 
-  // Appends the `count` rows from `first` on, and tells `noted` the length of each.
-  template <typename Note>
-  Result<void> Append(uint64_t first, uint64_t count, std::string& out, const Note& noted) {
+  uint64_t count() const override { return table_.rows; }
+  uint64_t row_bytes() const override { return table_.row_bytes(); }
+  Result<void> Append(uint64_t first, uint64_t count, std::string& out,
+                      const Note& note) const override {
     std::vector<std::vector<std::byte>> elements(table_.inputs.size());
     std::vector<std::vector<std::string>> texts(table_.inputs.size());
     for (size_t i = 0; i < table_.inputs.size(); ++i) {
@@ -211,7 +200,7 @@ class RowMaker {
                               fmt::format("row {}", first + row));
       }
       out += '\n';
-      noted(row, out.size() - begin);
+      note(row, out.size() - begin);
     }
     return {};
   }
@@ -237,7 +226,7 @@ class RowMaker {
   }
 
   Result<void> AppendCell(const CsvTableColumn& column, ConstByteSpan element,
-                          std::string& out) {
+                          std::string& out) const {
     const size_t begin = out.size();
     NDLFS_RETURN_IF_ERROR(column.cell->Append(element, out));
     const std::string_view text = std::string_view(out).substr(begin);
@@ -250,7 +239,7 @@ class RowMaker {
     return {};
   }
 
-  const CsvTable& table_;
+  const CsvTable table_;
 };
 
 model::Error CsvRefusal(const ScanLimits& limits, std::string_view file_name) {
@@ -261,131 +250,13 @@ model::Error CsvRefusal(const ScanLimits& limits, std::string_view file_name) {
       .value();
 }
 
-// Makes all rows to know their lengths. `table` must outlive it.
-SizeFinder MakeCsvSizeFinder(const CsvTable& table) {
-  if (table.rows == 0) {
-    return {std::make_shared<const TextTable>(TextLengths(0).Finish()), std::nullopt, {}};
-  }
-  const auto bytes = backends::CheckedMultiply(table.rows, table.row_bytes());
-  const bool is_too_much = !bytes || *bytes > table.limits.max_bytes;
-  const auto search = [&table]() -> SizeFinder::Found {
-    TextLengths lengths(table.rows);
-    const uint64_t batch = table.rows_at_once();
-    auto done = backends::RunInParallel(
-        table.limits.threads, (table.rows + batch - 1) / batch, [&](size_t i) -> Result<void> {
-          NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
-          const uint64_t first = i * batch;
-          std::string text;
-          return RowMaker(table).Append(
-              first, std::min(batch, table.rows - first), text,
-              [&](uint64_t row, size_t length) { lengths.Add(first + row, length); });
-        });
-    if (!done) return {model::Propagate(std::move(done).error())};
-    return {std::make_shared<const TextTable>(lengths.Finish())};
-  };
-  return {nullptr,
-          is_too_much ? std::optional(CsvRefusal(table.limits, table.file_name)) : std::nullopt,
-          search};
+ViewPtr MakeCsv(CsvTable table) {
+  std::string header = CsvHeader(table);
+  const ScanLimits limits = table.limits;
+  const model::Error refusal = CsvRefusal(limits, table.file_name);
+  return MakeRowText(std::move(header), std::make_unique<const CsvRows>(std::move(table)),
+                     limits, refusal);
 }
-
-class CsvView final : public View {
- public:
-  explicit CsvView(CsvTable table)
-      : table_(std::move(table)),
-        header_(CsvHeader(table_)),
-        finder_(MakeCsvSizeFinder(table_)) {}
-
-  std::optional<uint64_t> size() const override {
-    const auto known = finder_.table();
-    return known ? std::optional(header_.size() + known->text_size()) : std::nullopt;
-  }
-  Result<uint64_t> FindSize() const override {
-    NDLFS_TRY(const uint64_t rows, finder_.Find());
-    return header_.size() + rows;
-  }
-  uint64_t scan_bytes() const override {
-    if (size()) return 0;
-    return backends::CheckedMultiply(table_.rows, table_.row_bytes())
-        .value_or(backends::kMaxViewSize);
-  }
-  std::optional<model::Error> refusal() const override { return finder_.refusal(); }
-  uint64_t held_bytes() const override {
-    const auto known = finder_.table();
-    return header_.size() + (known ? known->held_bytes() : 0);
-  }
-
-  Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
-    size_t of_header = 0;
-    if (offset < header_.size()) {
-      of_header = std::min<uint64_t>(out.size(), header_.size() - offset);
-      std::memcpy(out.data(), header_.data() + offset, of_header);
-    }
-    if (of_header == out.size()) return of_header;
-    NDLFS_TRY(const size_t of_rows,
-              ReadRows(offset + of_header - header_.size(), out.subspan(of_header)));
-    return of_header + of_rows;
-  }
-
- private:
-  // A place in the text of the rows.
-  struct Place {
-    uint64_t position = 0;
-    uint64_t row = 0;
-  };
-
-  Result<size_t> ReadRows(uint64_t offset, ByteSpan out) const {
-    Place at = NotedBefore(offset);
-    const auto known = finder_.table();
-    if (known) {
-      if (offset >= known->text_size()) return size_t{0};
-      out = out.first(std::min<uint64_t>(out.size(), known->text_size() - offset));
-      const TextTable::Place place = known->Before(offset);
-      if (at.position < place.position) at = {place.position, place.element};
-    }
-    TextWindow window(at.position, offset, out);
-    RowMaker rows(table_);
-    std::string text;
-    while (!window.full() && at.row < table_.rows) {
-      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
-      const uint64_t count = std::min(table_.rows_at_once(), table_.rows - at.row);
-      text.clear();
-      Place last = at;
-      uint64_t position = at.position;
-      const uint64_t end = offset + out.size();
-      NDLFS_RETURN_IF_ERROR(rows.Append(at.row, count, text, [&](uint64_t row, size_t length) {
-        position += length;
-        if (position <= end) last = {position, at.row + row + 1};
-      }));
-      window.Append(text);
-      Note(last);
-      at = {window.position(), at.row + count};
-    }
-    if (known && window.filled() != out.size()) {
-      return model::Stale("the text has become shorter");
-    }
-    return window.filled();
-  }
-
-  // Where readers left off, so that going on costs no more than what is new.
-  Place NotedBefore(uint64_t position) const EXCLUDES(mutex_) {
-    const model::MutexLock lock(mutex_);
-    const auto after = noted_.upper_bound(position);
-    if (after == noted_.begin()) return {};
-    return {std::prev(after)->first, std::prev(after)->second};
-  }
-  void Note(const Place& place) const EXCLUDES(mutex_) {
-    constexpr size_t kMostNoted = 256;
-    const model::MutexLock lock(mutex_);
-    if (noted_.size() >= kMostNoted) noted_.erase(noted_.begin());
-    noted_.emplace(place.position, place.row);
-  }
-
-  const CsvTable table_;
-  const std::string header_;
-  mutable SizeFinder finder_;
-  mutable model::Mutex mutex_;
-  mutable std::map<uint64_t, uint64_t> noted_ GUARDED_BY(mutex_);  // rows by position
-};
 
 template <CsvForm form>
 bool IsCsvOfStructs(const ArrayInput& input) {
@@ -398,7 +269,7 @@ template <CsvForm form>
 Result<ViewNode> MakeCsvOfStructs(const ArrayInput& input) {
   CsvTable table;
   if (!AddCsvArray(input, form, "", table)) return model::Unsupported("elements are no rows");
-  return std::make_shared<const CsvView>(std::move(table));
+  return MakeCsv(std::move(table));
 }
 
 bool IsUnlistedArray(const ArrayInput&) { return false; }
@@ -414,7 +285,7 @@ template <CsvForm form>
 Result<ViewNode> MakeCsvOfGroup(const GroupInput& group) {
   NDLFS_TRY(auto table, LoadCsvTable(group, form));
   if (!table) return model::NotFound("the arrays are no columns of one table");
-  return std::make_shared<const CsvView>(*std::move(table));
+  return MakeCsv(*std::move(table));
 }
 
 constexpr std::string_view CsvDescription(std::string_view file_name) {
