@@ -40,8 +40,8 @@ constexpr std::string_view kControlFolder = ".ndlfs/";
 struct ListRequest {
   std::string prefix;
   bool has_delimiter = false;
-  std::string after;     // keys up to this one are left out
-  bool goes_on = false;  // it is not the first page
+  std::string after;                      // keys up to this one are left out
+  KeyRun::Clock::duration most_age = {};  // of what earlier requests have found
   size_t most = kMostKeys;
   bool encodes = false;
 
@@ -50,14 +50,16 @@ struct ListRequest {
   }
 };
 
-Result<ListRequest> ReadListRequest(const RequestTarget& target) {
+Result<ListRequest> ReadListRequest(const RequestTarget& target,
+                                    KeyRun::Clock::duration trusted) {
   ListRequest out;
   out.prefix = target.Parameter("prefix").value_or("");
   const std::string delimiter = target.Parameter("delimiter").value_or("");
   if (!delimiter.empty() && delimiter != "/") return model::BadInput("the delimiter is no '/'");
   out.has_delimiter = !delimiter.empty();
   const auto token = target.Parameter("continuation-token");
-  out.goes_on = token.has_value();
+  out.most_age =
+      token ? kLongestKept : std::min<KeyRun::Clock::duration>(kLongestKept, trusted);
   out.after = token.value_or(target.Parameter("start-after").value_or(""));
   out.encodes = target.Parameter("encoding-type").value_or("") == "url";
   if (const auto most = target.Parameter("max-keys")) {
@@ -118,15 +120,19 @@ class KeyList {
     return {};
   }
 
-  // The entries of a folder with the first keys after `last` that may be in the list. Looks at
-  // all names, but keeps only as many as there is memory for.
   Result<KeyRuns::Ptr> FindRun(const TreeNode& folder, const std::string& begin,
                                const std::string& last) {
     const auto place = fmt::format("{} {}{}{}", backends::CallerScope::CurrentId(), begin, '\0',
                                    request_.prefix);
-    const std::string from = std::max(last, request_.after);
-    if (KeyRuns::Ptr kept = request_.goes_on ? runs_.Find(place, from) : nullptr) return kept;
-    const auto run = std::make_shared<KeyRun>(KeyRun{.from = from});
+    return runs_.FindOrMake(place, std::max(last, request_.after), request_.most_age,
+                            [&] { return MakeRun(folder, begin, last); });
+  }
+
+  // The entries of a folder with the first keys after `last` that may be in the list. Looks at
+  // all names, but keeps only as many as there is memory for.
+  Result<KeyRuns::Ptr> MakeRun(const TreeNode& folder, const std::string& begin,
+                               const std::string& last) {
+    const auto run = std::make_shared<KeyRun>(KeyRun{.from = std::max(last, request_.after)});
     std::vector<KeyRun::Entry>& found = run->entries;  // a heap: the last key comes first
     const auto bytes_of = [](const KeyRun::Entry& one) {
       return sizeof(one) + one.key.capacity();
@@ -149,7 +155,6 @@ class KeyList {
       }
     }
     std::ranges::sort_heap(found, {}, &KeyRun::Entry::key);
-    if (found.size() > kMostKeys) runs_.Keep(place, run);
     return run;
   }
 
@@ -319,7 +324,8 @@ std::optional<HttpReply> RefuseUnsigned(const S3Options& options, const HttpRequ
 }
 
 Result<HttpReply> AnswerForBucket(const S3Options& options, const TreeNodePtr& root,
-                                  const HttpRequest& request, KeyRuns& runs) {
+                                  const HttpRequest& request, KeyRuns& runs,
+                                  KeyRun::Clock::duration trusted) {
   HttpReply reply;
   reply.fields.emplace_back("Content-Type", "application/xml");
   if (request.method == HttpRequest::Method::kHead) {
@@ -341,7 +347,7 @@ Result<HttpReply> AnswerForBucket(const S3Options& options, const TreeNodePtr& r
     if (!request.target.Parameter(other)) continue;
     return ErrorReply(kNotImplemented, fmt::format("?{} of a bucket is not served", other));
   }
-  const auto list_request = ReadListRequest(request.target);
+  const auto list_request = ReadListRequest(request.target, trusted);
   if (!list_request) return ErrorReply(kBadRequest, list_request.error().message());
   KeyList list(root, *list_request, runs);
   if (list_request->most != 0) NDLFS_RETURN_IF_ERROR(list.Find());
@@ -351,18 +357,75 @@ Result<HttpReply> AnswerForBucket(const S3Options& options, const TreeNodePtr& r
   return reply;
 }
 
-KeyRuns::Ptr KeyRuns::Find(const std::string& folder, const std::string& after) {
-  const model::MutexLock lock(mutex_);
+// Tells those that wait for it what a thread has made, or that it has failed.
+class KeyRuns::OwnSearch {
+ public:
+  OwnSearch(KeyRuns& runs, std::string place, std::shared_ptr<Search> search)
+      : runs_(runs), place_(std::move(place)), search_(std::move(search)) {}
+  OwnSearch(const OwnSearch&) = delete;
+  OwnSearch& operator=(const OwnSearch&) = delete;
+  ~OwnSearch() {
+    const model::MutexLock lock(runs_.mutex_);
+    search_->run = run_;
+    search_->has_ended = true;
+    const auto known = runs_.searches_.find(place_);
+    if (known != runs_.searches_.end() && known->second == search_)
+      runs_.searches_.erase(known);
+    runs_.has_ended_.NotifyAll();
+  }
+  void End(Ptr run) { run_ = std::move(run); }
+
+ private:
+  KeyRuns& runs_;
+  const std::string place_;
+  const std::shared_ptr<Search> search_;
+  Ptr run_;
+};
+
+Result<KeyRuns::Ptr> KeyRuns::FindOrMake(const std::string& folder, const std::string& after,
+                                         KeyRun::Clock::duration most_age, const Make& make) {
+  constexpr auto kLookAtClient = std::chrono::milliseconds(50);
+  const auto now = KeyRun::Clock::now();
+  const auto since = now - most_age;
+  const std::string place = folder + '\0' + after;
+  const auto own = std::make_shared<Search>(Search{.began = now});
+  {
+    const model::MutexLock lock(mutex_);
+    for (;;) {
+      if (Ptr kept = Find(folder, after, since)) return kept;
+      auto& known = searches_[place];
+      const auto other = known;
+      if (!other || other->began < since) {
+        known = own;
+        break;
+      }
+      while (!other->has_ended) {
+        NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+        has_ended_.WaitFor(mutex_, kLookAtClient);
+      }
+      if (other->run) return other->run;
+    }
+  }
+  OwnSearch search(*this, place, own);
+  NDLFS_TRY(Ptr run, make());
+  search.End(run);
+  if (run->entries.size() > kMostKeys) {
+    const model::MutexLock lock(mutex_);
+    Keep(folder, run);
+  }
+  return run;
+}
+
+KeyRuns::Ptr KeyRuns::Find(const std::string& folder, const std::string& after,
+                           KeyRun::Clock::time_point since) {
   const auto kept = kept_.find(folder);
   if (kept == kept_.end()) return nullptr;
   const KeyRun& run = *kept->second;
-  if (KeyRun::Clock::now() - run.made > kLongestKept) return nullptr;
   const bool has_next = run.is_all || after < run.entries.back().key;
-  return run.from <= after && has_next ? kept->second : nullptr;
+  return run.made >= since && run.from <= after && has_next ? kept->second : nullptr;
 }
 
 void KeyRuns::Keep(const std::string& folder, Ptr run) {
-  const model::MutexLock lock(mutex_);
   kept_.insert_or_assign(folder, std::move(run));
   if (kept_.size() <= kMostRuns) return;
   kept_.erase(std::ranges::min_element(kept_, {},

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,27 +53,45 @@ struct KeyRun {
 };
 
 // What the pages of long lists have found in their folders: the next page begins there, and
-// need not read the folder again. Thread-safe.
+// need not read the folder again. Requests that come together share one look. Thread-safe.
 class KeyRuns {
  public:
   using Ptr = std::shared_ptr<const KeyRun>;
+  using Make = std::function<model::Result<Ptr>()>;
 
-  // The run of `folder` that has the keys after `after`; null if there is none any more.
-  Ptr Find(const std::string& folder, const std::string& after) EXCLUDES(mutex_);
-  void Keep(const std::string& folder, Ptr run) EXCLUDES(mutex_);
+  // The run of `folder` that has the keys after `after`, and is at most this old; otherwise the
+  // one that `make` returns. A thread that asks while another one makes it waits for that one.
+  model::Result<Ptr> FindOrMake(const std::string& folder, const std::string& after,
+                                KeyRun::Clock::duration most_age, const Make& make)
+      EXCLUDES(mutex_);
   // Gives back the memory of runs that are not used any more. Returns when to call it again;
   // nullopt: not before the next Keep().
   std::optional<KeyRun::Clock::duration> DropOld(KeyRun::Clock::time_point now)
       EXCLUDES(mutex_);
 
  private:
+  struct Search {
+    KeyRun::Clock::time_point began;
+    bool has_ended = false;
+    Ptr run = nullptr;  // null: it has failed
+  };
+  class OwnSearch;
+
+  Ptr Find(const std::string& folder, const std::string& after, KeyRun::Clock::time_point since)
+      REQUIRES(mutex_);
+  void Keep(const std::string& folder, Ptr run) REQUIRES(mutex_);
+
   model::Mutex mutex_;
+  model::CondVar has_ended_;
   std::map<std::string, Ptr> kept_ GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<Search>> searches_ GUARDED_BY(mutex_);
 };
 
-// The reply to a request for the bucket itself: a list, or nothing if it is a HEAD.
+// The reply to a request for the bucket itself: a list, or nothing if it is a HEAD. A look at a
+// folder is `trusted` for so long.
 model::Result<HttpReply> AnswerForBucket(const S3Options& options, const TreeNodePtr& root,
-                                         const HttpRequest& request, KeyRuns& runs);
+                                         const HttpRequest& request, KeyRuns& runs,
+                                         KeyRun::Clock::duration trusted);
 
 // Gives a reply with an error the body that clients of S3 read.
 void DescribeS3Error(HttpReply& reply);

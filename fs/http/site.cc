@@ -384,7 +384,7 @@ Site::Answered Site::TryForBucket(const HttpRequest& request, Lane lane) const {
   if (inner.target.names.empty()) {
     // Sizes in lists may take reads.
     if (lane == Lane::kLook && request.method == Method::kGet) return Lane::kRead;
-    return AnswerForBucket(options_.s3, root_, request, runs_);
+    return AnswerForBucket(options_.s3, root_, request, runs_, options_.trusted);
   }
   NDLFS_TRY(const FoundNode found, FindNodeAt(root_, inner.target.names));
   const Lane needed = LaneOf(*found.node, lane);

@@ -737,6 +737,14 @@ TEST_F(S3GatewayTest, ListsHaveTheOrderOfKeysAndPages) {
   EXPECT_THAT(Ask("/tree?list-type=2&max-keys=1").text, HasSubstr("<IsTruncated>true<"));
 }
 
+TEST_F(S3GatewayTest, WhatIsNoListIsNotAnsweredByOne) {
+  for (const char* const query : {"versions", "acl", "uploads&prefix=a"}) {
+    const HttpReply reply = Ask(std::string("/tree?") + query);
+    EXPECT_EQ(reply.status, 501u) << query;
+    EXPECT_THAT(reply.text, HasSubstr("<Code>NotImplemented</Code>"));
+  }
+}
+
 TEST_F(S3GatewayTest, ObjectsAreFiles) {
   const HttpReply file = Ask("/tree/inner/data.npy");
   EXPECT_EQ(file.status, 200U);
