@@ -210,7 +210,10 @@ std::vector<ControlFile> ServedTree::ControlFiles(FrontEnd front_end) {
          const auto slow = front_end.slow_requests().Find(now);
          return StatisticsAsJson(statistics(), details(), slow, now);
        }},
-      {"metrics", [=] { return StatisticsAsMetrics(statistics(), details()); }},
+      {"metrics",
+       [=, this] {
+         return WithLabels(StatisticsAsMetrics(statistics(), details()), options_);
+       }},
       {"config.yaml", [this] { return OptionsAsYaml(options_); }},
       {"errors.log", [this] { return context_.problems.Text(); },
        options_.allow_other ? mode_t{0444} : mode_t{0440},

@@ -304,6 +304,30 @@ std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics,
   return text + CodecsAsMetrics(details.codecs) + ServersAsMetrics(details.servers);
 }
 
+std::string WithLabels(std::string_view metrics, const MountOptions& options) {
+  // Without control characters, the escapes are those of JSON.
+  std::string labels = "source=" + YamlText(model::OneLine(options.source));
+  if (!options.mountpoint.empty()) {
+    labels += ",mountpoint=" + YamlText(model::OneLine(options.mountpoint));
+  }
+  std::string text;
+  while (!metrics.empty()) {
+    const std::string_view line = metrics.substr(0, metrics.find('\n'));
+    metrics.remove_prefix(std::min(line.size() + 1, metrics.size()));
+    const std::string_view name = line.substr(0, line.find_first_of("{ "));
+    const std::string_view rest = line.substr(name.size());
+    if (line.starts_with('#')) {
+      text += line;
+    } else if (rest.starts_with('{')) {
+      text += fmt::format("{}{{{},{}", name, labels, rest.substr(1));
+    } else {
+      text += fmt::format("{}{{{}}}{}", name, labels, rest);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
 std::string OptionsAsYaml(const MountOptions& options) {
   const auto number = [](const auto& value) {
     return value ? fmt::format("{}", *value) : std::string("null");

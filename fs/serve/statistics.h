@@ -75,6 +75,9 @@ std::string StatisticsAsJson(const std::vector<Statistic>& statistics,
 // are left out: each path would be a time series of its own.
 std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics,
                                 const DetailedStatistics& details = {});
+// `metrics` with the labels "source" and, for a mount, "mountpoint", which tell the programs of
+// one machine apart.
+std::string WithLabels(std::string_view metrics, const MountOptions& options);
 
 // The options of the mount, with the defaults filled in.
 std::string OptionsAsYaml(const MountOptions& options);

@@ -367,7 +367,7 @@ class ControlTest(harness.TestCase):
         values = [line for line in lines if not line.startswith("#")]
         self.assertGreater(len(values), 3)
         for line in values:
-            self.assertRegex(line, r"^ndlfs_[a-z0-9_]+(\{[^}]*\})? [0-9.e+-]+$")
+            self.assertRegex(line, r'^ndlfs_[a-z0-9_]+\{source="[^"]*",mountpoint="[^"]*"(,[^}]*)?\} [0-9.e+-]+$')
 
     def test_control_files_have_no_size_and_read_to_their_end(self):
         mounted = self.mount(harness.DATA)

@@ -3,6 +3,7 @@
 import ctypes
 import errno
 import os
+import re
 import shutil
 import unittest
 
@@ -47,7 +48,7 @@ class HandlesTest(harness.SourceTestCase):
     def inodes(self):
         """Those that the daemon knows."""
         text = harness.read(self.mounted.path, ".ndlfs", "metrics").decode()
-        return int(text.split("\nndlfs_inodes ")[1].split("\n")[0])
+        return int(re.search(r"\nndlfs_inodes{.*} (\d+)\n", text)[1])
 
     def forget(self, name):
         """Has the kernel forget what is at `name` and below, which then is there again."""

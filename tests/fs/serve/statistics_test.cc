@@ -34,6 +34,17 @@ TEST(StatisticsTest, AreMetricsWithHelpAndType) {
             "ndlfs_uptime_seconds 0.25\n");
 }
 
+TEST(StatisticsTest, OfTwoMountsDifferInTheirLabels) {
+  MountOptions options;
+  options.source = "/a \"b\"\n";
+  EXPECT_EQ(WithLabels("# HELP x Y.\nx 1\ny{kind=\"read\"} 2\n", options),
+            "# HELP x Y.\nx{source=\"/a \\\"b\\\"\\\\x0a\"} 1\n"
+            "y{source=\"/a \\\"b\\\"\\\\x0a\",kind=\"read\"} 2\n");
+  options.source = "/a";
+  options.mountpoint = "/mnt";
+  EXPECT_EQ(WithLabels("x 1\n", options), "x{source=\"/a\",mountpoint=\"/mnt\"} 1\n");
+}
+
 DetailedStatistics Details() {
   DetailedStatistics details;
   details.requests = {{"read", {}}};
