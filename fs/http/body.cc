@@ -154,7 +154,8 @@ Result<void> Body::ReadFirst() {
   }
   auto block = Read(*range);
   if (!block) return model::Propagate(std::move(block).error());
-  const bool is_whole = block->bytes.size() == length_;
+  const size_t size = block->bytes.size();
+  const bool is_whole = length_ ? size == *length_ : size < block->taken;
   Put(std::move(block));
   if (is_whole) return {};
   auto place = services_.files.Take(user_);

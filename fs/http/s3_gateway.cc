@@ -104,6 +104,12 @@ class KeyList {
   const std::vector<ListedKey>& keys() const { return keys_; }
   std::vector<ListedKey> TakeKeys() { return std::move(keys_); }
   bool has_more() const { return has_more_; }
+  // Memory of the keys.
+  size_t bytes() const {
+    size_t bytes = 0;
+    for (const ListedKey& one : keys_) bytes += sizeof(one) + 2 * one.key.size();
+    return bytes;
+  }
 
  private:
   // `begin` is the beginning of the keys of the folder.
@@ -351,7 +357,7 @@ Result<HttpReply> AnswerForBucket(const S3Options& options, const TreeNodePtr& r
   if (!list_request) return ErrorReply(kBadRequest, list_request.error().message());
   KeyList list(root, *list_request, runs);
   if (list_request->most != 0) NDLFS_RETURN_IF_ERROR(list.Find());
-  const KeptObjects kept = {{list.keys().data(), list.keys().size() * kLongestKey}};
+  const KeptObjects kept = {{list.keys().data(), list.bytes()}};
   NDLFS_RETURN_IF_ERROR(
       SetText(reply, WriteList(options.bucket, *list_request, std::move(list)), kept));
   return reply;

@@ -71,6 +71,23 @@ std::optional<int64_t> StepInMonths(Calendar calendar, const std::vector<int64_t
   return are_same || are_middle || are_last ? EqualStepOf(months) : std::nullopt;
 }
 
+// Whether days of the calendar have, one after the other, dates of GrADS.
+bool HasDaysOfGrads(Calendar calendar, const std::vector<int64_t>& minutes) {
+  if (calendar == Calendar::kNoLeap) return true;  // the option 365_day_calendar
+  const auto days_of = [&](int64_t time) {
+    const Date date = MomentAt(calendar, time).date;
+    const bool is_date = IsDate(Calendar::kProlepticGregorian, date);
+    return is_date ? std::optional(DaysOf(Calendar::kProlepticGregorian, date)) : std::nullopt;
+  };
+  const auto first = days_of(minutes.front());
+  const int64_t first_day = DaysOf(calendar, MomentAt(calendar, minutes.front()).date);
+  return std::ranges::all_of(minutes, [&](int64_t time) {
+    const auto day = days_of(time);
+    return first && day &&
+           *day - *first == DaysOf(calendar, MomentAt(calendar, time).date) - first_day;
+  });
+}
+
 // GrADS reads one or two digits.
 std::optional<std::string> TextOfGradsStep(Calendar calendar,
                                            const std::vector<int64_t>& minutes) {
@@ -87,8 +104,9 @@ std::optional<std::string> TextOfGradsStep(Calendar calendar,
   };
   if (minutes.size() == 1) return "1dy";
   const auto step = EqualStepOf(minutes);
-  auto in_days =
-      step ? text(*step, {{"dy", kMinutesOfDay}, {"hr", 60}, {"mn", 1}}) : std::nullopt;
+  auto in_days = step && HasDaysOfGrads(calendar, minutes)
+                     ? text(*step, {{"dy", kMinutesOfDay}, {"hr", 60}, {"mn", 1}})
+                     : std::nullopt;
   if (in_days && calendar != Calendar::k360Day) return in_days;
   const auto months = StepInMonths(calendar, minutes);
   auto in_months = months ? text(*months, {{"yr", 12}, {"mo", 1}}) : std::nullopt;
@@ -193,8 +211,8 @@ GradsCalendar GradsCalendarOf(std::string_view calendar) {
     return {};
   }
   if (*known == Calendar::kNoLeap) return {.option = "365_day_calendar"};
-  return {.comment = fmt::format("* The data have the calendar {}. The dates of GrADS are "
-                                 "Gregorian: the first is right, later ones may differ.\n",
+  return {.comment = fmt::format("* The data have the calendar {}. GrADS counts their months, "
+                                 "whose days may differ.\n",
                                  model::OneLine(calendar))};
 }
 

@@ -15,8 +15,8 @@ namespace ndlfs::fs {
 // they are at the same time of their months or in the middle, up to a day, or on the last days.
 // `units` are those of CF: "hours since 2000-01-01"; months and years count those of the
 // calendar. nullopt if GrADS cannot say it: the step differs, goes backwards or is no whole
-// number of minutes; a year is not in 1 to 9999; or a time of the standard calendar is before
-// 1582-10-15. See also GradsCalendarOf().
+// number of minutes; a year is not in 1 to 9999; a time of the standard calendar is before
+// 1582-10-15; or days of another calendar have no such dates. See also GradsCalendarOf().
 std::optional<std::string> GradsTime(const std::vector<double>& times, std::string_view units,
                                      std::string_view calendar);
 

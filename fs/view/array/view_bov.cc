@@ -38,12 +38,14 @@ std::optional<Bov> FittingBov(const ArrayInput& input) {
 }
 
 // A cell for each element, its coordinate in the middle. Boxes do not go backwards: where
-// coordinates descend, the box has their size and begins at 0.
+// coordinates descend, the box has the size of all, and begins at 0.
 std::string Render(const Bov& bov, const AllSteps& steps, const NumberText& text) {
   std::string lengths;
   std::string origin;
   std::string size;
   const size_t rank = bov.numbers.rank();
+  const bool has_place = std::ranges::all_of(
+      steps, [](const auto& along) { return !along || !(along->step < 0); });
   for (size_t n = 0; n < kMostBovAxes; ++n) {  // fastest first
     if (n >= rank) {
       lengths += " 1";
@@ -54,7 +56,7 @@ std::string Render(const Bov& bov, const AllSteps& steps, const NumberText& text
     const size_t d = rank - 1 - n;
     const double count = static_cast<double>(bov.numbers.shape[d]);
     const double step = SpacingOf(bov.geometry.axes[d], steps[d]);
-    const bool ascends = steps[d] && steps[d]->step > 0;
+    const bool ascends = has_place && steps[d] && steps[d]->step > 0;
     lengths += fmt::format(" {}", bov.numbers.shape[d]);
     origin += ' ' + text(ascends ? steps[d]->first - step / 2 : 0);
     size += ' ' + text(step * count);

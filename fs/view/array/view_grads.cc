@@ -113,7 +113,17 @@ std::string Levels(std::string_view axis, const std::vector<double>& numbers,
   return out + '\n';
 }
 
-// XDEF, YDEF and ZDEF want coordinates that ascend. Without them, elements are counted.
+bool AscendsInList(const std::vector<double>& numbers) {
+  return numbers.size() > 2 && numbers.size() <= kMostListedLevels && Ascends(numbers);
+}
+
+// Whether XDEF, YDEF or ZDEF can say where the elements are; they want coordinates that ascend.
+bool IsSaid(const Axis& axis, const std::vector<double>& numbers) {
+  const auto steps = FindSteps(axis, numbers);
+  return numbers.empty() || (steps && !(steps->step < 0)) || AscendsInList(numbers);
+}
+
+// Without coordinates, elements are counted.
 std::string Define(std::string_view name, const Axis& axis, const std::vector<double>& numbers,
                    const NumberText& text) {
   const auto steps = FindSteps(axis, numbers);
@@ -122,8 +132,7 @@ std::string Define(std::string_view name, const Axis& axis, const std::vector<do
     return fmt::format("{} {} LINEAR {} {}\n", name, axis.count, text(steps->first),
                        text(step));
   }
-  const bool is_known = numbers.size() > 2 && numbers.size() <= kMostListedLevels;
-  if (is_known && Ascends(numbers)) return Levels(name, numbers, text);
+  if (AscendsInList(numbers)) return Levels(name, numbers, text);
   return fmt::format("{} {} LINEAR 1 1\n", name, axis.count);
 }
 
@@ -194,10 +203,19 @@ GradsCoordinates Longest(const Geometry& geometry) {
   return all;
 }
 
-Result<GradsCoordinates> ReadAll(const Geometry& geometry) {
+// GrADS has no word for columns that do not go east, and rows and levels that go neither way.
+Result<GradsCoordinates> ReadAll(const Grads& grads) {
+  const Roles roles = RolesOf(grads);
   GradsCoordinates all;
-  for (const Axis& axis : geometry.axes) {
+  for (size_t d = 0; d < grads.geometry.axes.size(); ++d) {
+    const Axis& axis = grads.geometry.axes[d];
     NDLFS_TRY(auto numbers, ReadCoordinates(axis));
+    auto ascending = numbers;
+    if (d != roles.x && Descends(numbers)) std::ranges::reverse(ascending);
+    if (d != roles.t && !IsSaid(axis, ascending)) {
+      return model::Unsupported("no GrADS descriptor: the coordinates along {} do not ascend",
+                                model::Quote(axis.name));
+    }
     all.push_back(std::move(numbers));
   }
   return all;
@@ -231,7 +249,7 @@ Result<ViewNode> MakeGrads(const ArrayInput& input) {
   }
   NDLFS_RETURN_IF_ERROR(CheckTimes(*grads));
   const GradsCoordinates longest = Longest(grads->geometry);
-  const auto read = [geometry = grads->geometry] { return ReadAll(geometry); };
+  const auto read = [grads = *grads] { return ReadAll(grads); };
   const auto render = [grads = *grads](const GradsCoordinates& coordinates,
                                        const NumberText& text) {
     return Render(grads, coordinates, text);
@@ -246,8 +264,8 @@ const ArrayViewKind kGradsView = {
     .description = "GrADS header, for {}",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return FittingGrads(input).has_value(); },
-    // Only reading the times tells whether there is one.
-    .is_listed = [](const ArrayInput& input) { return input.shape.size() == 2; },
+    // Only reading the coordinates tells whether there is one.
+    .is_listed = [](const ArrayInput&) { return false; },
     .make = &MakeGrads,
 };
 

@@ -24,6 +24,22 @@ const Header& ExactHeader(const classic::Content& content) {
   return content.cdf5_header ? *content.cdf5_header : content.header;
 }
 
+// DAP 2 has no signed integers of one byte: they are sent as Int16. Those that `_Unsigned`
+// reads without their sign are sent as the numbers that they are.
+backends::netcdf3::Variable AsRead(backends::netcdf3::Variable variable) {
+  const auto is_mark = [](const auto& attribute) {
+    return attribute.name == "_Unsigned" && attribute.values == "true";
+  };
+  if (variable.type != Type::kByte || std::erase_if(variable.attributes, is_mark) == 0) {
+    return variable;
+  }
+  variable.type = Type::kUByte;
+  for (auto& attribute : variable.attributes) {
+    if (attribute.type == Type::kByte) attribute.type = Type::kUByte;
+  }
+  return variable;
+}
+
 // The dimensions of a variable, and the length of its text.
 void SetDimensions(DapVariable& out, const Header& header,
                    const backends::netcdf3::Variable& variable) {
@@ -136,7 +152,7 @@ std::optional<ClassicVariable> DescribeAlone(const classic::GroupArray& array) {
   const Header& header = ExactHeader(content);
   if (header.variables.size() != 1) return std::nullopt;
   const auto& elements = content.cdf5_header ? content.cdf5_elements : content.elements;
-  return ClassicVariable{header.variables[0], elements[0]};
+  return ClassicVariable{AsRead(header.variables[0]), elements[0]};
 }
 
 Result<DapDataset> DescribeDataset(const GroupInput& group) {
@@ -155,7 +171,7 @@ Result<DapDataset> DescribeDataset(const GroupInput& group) {
   const Header& header = ExactHeader(content);
   DapDataset out{.name = "dataset", .variables = {}, .attributes = header.attributes};
   for (size_t i = 0; i < header.variables.size(); ++i) {
-    const auto& variable = header.variables[i];
+    const auto variable = AsRead(header.variables[i]);
     DapVariable shown{.name = DapName(variable.name),
                       .type = DapTypeOf(variable.type),
                       .dimensions = {},

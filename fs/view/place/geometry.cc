@@ -288,6 +288,17 @@ Result<std::vector<double>> ReadCoordinates(const Axis& axis) {
 
 std::optional<Steps> FindSteps(const Axis& axis, const std::vector<double>& coordinates) {
   if (coordinates.empty()) return std::nullopt;
+  constexpr double kCircle = 360;
+  const auto is_jump = [](double a, double b) { return std::abs(b - a) > kCircle / 2; };
+  if (axis.role == AxisRole::kLongitude &&
+      std::ranges::adjacent_find(coordinates, is_jump) != coordinates.end()) {
+    std::vector<double> on = coordinates;  // 350, 355, 360 ...
+    for (size_t i = 1; i < on.size(); ++i)
+      on[i] -= kCircle * std::round((on[i] - on[i - 1]) / kCircle);
+    Axis line = axis;
+    line.role = AxisRole::kOther;
+    return FindSteps(line, on);
+  }
   Steps steps{coordinates.front(), std::numeric_limits<double>::quiet_NaN()};
   if (coordinates.size() > 1) {
     const double count = static_cast<double>(coordinates.size() - 1);

@@ -94,7 +94,7 @@ model::Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberAr
 model::Result<std::vector<double>> ReadCoordinates(const Axis& axis);
 
 // The steps of coordinates that are equally far from each other, up to two thousandths of a
-// step and the rounding of their type; nullopt for others.
+// step and the rounding of their type; nullopt for others. Longitudes go on beyond 360.
 std::optional<Steps> FindSteps(const Axis& axis, const std::vector<double>& coordinates);
 // The same for the coordinates along `axis`; if it has none, Axis::known.
 model::Result<std::optional<Steps>> ReadSteps(const Axis& axis);

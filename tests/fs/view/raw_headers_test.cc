@@ -75,7 +75,8 @@ TEST_F(RawHeadersTest, ListingsShowThemForPictures) {
   AddArray(Datatype::Float32(), {3, 4});
   EXPECT_THAT(listed(), ::testing::ElementsAre("data.npy", "data.raw", "data.txt",
                                                "data.raw.hdr", "data.nhdr", "data.mhd",
-                                               "data.vrt", "data.xmf", "data.bov", "data.ctl"));
+                                               "data.vrt", "data.xmf", "data.bov"));
+  EXPECT_TRUE(Has("data.ctl"));
   AddArray(Datatype::Float32(), {4});
   EXPECT_THAT(listed(), ::testing::ElementsAre("data.npy", "data.raw", "data.txt"));
   EXPECT_TRUE(Has("data.hdr"));
@@ -189,8 +190,11 @@ TEST_F(RawHeadersTest, SizeIsTheSameWhateverTheCoordinatesAre) {
   for (const std::vector<double>& latitudes : all) {
     AddLatitude(latitudes);
     for (const auto& [file, size] : sizes) {
-      EXPECT_EQ(*(*Make(file))->size(), size) << file;
-      EXPECT_THAT(Read(file), IsOk()) << file;
+      const auto view = Make(file);
+      ASSERT_THAT(view, IsOk()) << file;
+      EXPECT_EQ(*(*view)->size(), size) << file;
+      const bool has_words = !file.ends_with(".ctl") || latitudes[0] != latitudes[1];
+      EXPECT_EQ(Read(file).has_value(), has_words) << file;
     }
   }
 }
@@ -331,6 +335,28 @@ TEST_F(RawHeadersTest, Grads) {
   EXPECT_THAT(ReadText("data.ctl"), HasSubstr("VARS 1\nt 0 -1,40,2,-1 t\n"));
   AddArray(Datatype::Integer(1, false), {2, 3, 4}, {"level", "lat", "lon"});
   EXPECT_THAT(ReadText("data.ctl"), HasSubstr("VARS 1\nt 2 -1,40,1 t\n"));
+}
+
+TEST_F(RawHeadersTest, GradsHasNoColumnsThatGoWest) {
+  AddArray(Datatype::Float32(), {2, 4}, {"y", "lon"});
+  const std::vector<model::Attribute> degrees = {TextAttribute("units", "degrees_east")};
+  for (const auto& [numbers, is_there] : {std::pair(std::vector<double>{350, 355, 0, 5}, true),
+                                          {{30, 20, 10, 0}, false},
+                                          {{0, 1, 3, 2}, false}}) {
+    AddCoordinate("lon", numbers, degrees);
+    const auto text = Read("data.ctl");
+    ASSERT_EQ(text.has_value(), is_there) << numbers[0];
+    if (text) EXPECT_THAT(*text, HasSubstr("XDEF 4 LINEAR 350 5\n"));
+  }
+}
+
+TEST_F(RawHeadersTest, ABoxThatGoesBackwardsBeginsNowhere) {
+  AddCoordinate("x", {10, 11, 12});
+  AddCoordinate("y", {5, 3});
+  AddArray(Datatype::Float32(), {2, 3}, {"y", "x"});
+  EXPECT_THAT(ReadText("data.bov"), HasSubstr("BRICK_ORIGIN: 0 0 0\nBRICK_SIZE: 3 4 1\n"));
+  AddCoordinate("y", {3, 5});
+  EXPECT_THAT(ReadText("data.bov"), HasSubstr("BRICK_ORIGIN: 9.5 2 0\nBRICK_SIZE: 3 4 1\n"));
 }
 
 TEST_F(RawHeadersTest, GradsListsCoordinatesThatAreNotRegular) {

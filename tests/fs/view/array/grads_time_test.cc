@@ -63,8 +63,13 @@ TEST(GradsTimeTest, ATimeZoneIsHeeded) {
 TEST(GradsTimeTest, CalendarsOfModelsHaveTheirDates) {
   EXPECT_EQ(GradsTime({0, 1}, "days since 1850-01-01", "360_day"), "00:00Z01jan1850 1dy");
   EXPECT_EQ(GradsTime({15, 45, 75}, "days since 1850-01-01", "360_day"), "00:00Z16jan1850 1mo");
-  EXPECT_EQ(GradsTime({59, 60}, "days since 1850-01-01", "360_day"), "00:00Z28feb1850 1dy")
+  EXPECT_EQ(GradsTime({59, 60}, "days since 1850-01-01", "360_day"), Text())
       << "GrADS has no 30th of February";
+  EXPECT_EQ(GradsTime({58, 88}, "days since 1850-01-01", "360_day"), "00:00Z28feb1850 1mo");
+  EXPECT_EQ(GradsTime({57, 60}, "days since 1850-01-01", "360_day"), Text())
+      << "a day more than GrADS has between them";
+  EXPECT_EQ(GradsTime({58, 59}, "days since 2001-01-01", "366_day"), Text());
+  EXPECT_EQ(GradsTime({58, 59}, "days since 2000-01-01", "366_day"), "00:00Z28feb2000 1dy");
   EXPECT_EQ(GradsTime({59, 424}, "days since 2000-01-01", "noleap"), "00:00Z01mar2000 1yr");
   EXPECT_EQ(GradsCalendarOf("noleap").option, "365_day_calendar");
   EXPECT_EQ(GradsCalendarOf("noleap").comment, "");

@@ -211,6 +211,17 @@ TEST_F(DapTest, TextsAreFilledUpToFourBytes) {
   EXPECT_EQ(Values("word"), Big(2, 4) + Big(4, 4) + "abcd" + Big(4, 4) + "efgh");
 }
 
+TEST_F(DapTest, BytesThatAreReadWithoutASignAreTheNumbersThatTheyAre) {
+  model::Ndarray array;
+  array.shape = {{2, ""}};
+  array.attributes = {
+      {.name = "_Unsigned", .type = Datatype::String(), .value = model::Value("true")}};
+  hierarchy_->AddArray("/u", array,
+                       Array(Datatype::Integer(1, true), {2}, Little<int8_t>({-16, 70})));
+  EXPECT_EQ(Values("u"), Big(2, 4) + Big(2, 4) + Big(240, 4) + Big(70, 4));
+  EXPECT_THAT(Read("data.das"), Not(HasSubstr("_Unsigned")));
+}
+
 TEST_F(DapTest, AsciiHasARowOfTheLastDimensionInEachLine) {
   const auto values = [&](const std::string& constraint) -> std::string {
     const auto group = MakeGroupInput(hierarchy_, "/", cache_);
