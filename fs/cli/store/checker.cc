@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "backends/format/meaning_notes.h"
 #include "backends/format/source_notes.h"
 #include "backends/format/stored_chunks.h"
 #include "fs/cli/store/part_queue.h"
@@ -188,6 +189,9 @@ void Checker::AddObjects(const StorePtr& store, const backends::Hierarchy& hiera
   if (!node) return Note(store, path, node.error());
   if ((*node)->error) Note(store, path, *(*node)->error);
   AddNotes(store, path, (*node)->notes);
+  if (!(*node)->is_group()) {
+    AddNotes(store, path, backends::NotesOfMeaning(hierarchy, path, **node));
+  }
   if ((*node)->source) AddArray(store, path, (*node)->source);
   if ((*node)->is_group()) AddChildren(store, hierarchy, path, depth);
 }
