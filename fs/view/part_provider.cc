@@ -22,6 +22,9 @@
 #include "fs/view/base/slice_text.h"
 #include "fs/view/base/unpacked.h"
 #include "fs/view/base/view_path.h"
+#include "fs/view/place/fits_world.h"
+#include "fs/view/place/image_place.h"
+#include "fs/view/place/map_axes.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -88,6 +91,25 @@ Result<void> CheckWords(const ArrayInput& whole, std::string_view slice) {
   return {};
 }
 
+// `node` with attributes that `change` changes.
+template <typename Change>
+std::shared_ptr<const backends::Node> WithAttributes(const backends::Node& node,
+                                                     const Change& change) {
+  auto changed = std::make_shared<backends::Node>(node);
+  change(AttributesIn(*changed));
+  return changed;
+}
+
+// A part whose attributes say where it is, and not where the whole array is.
+ArrayInput InItsPlace(ArrayInput input) {
+  if (!input.part) return input;
+  input.node = WithAttributes(*input.node, [&](auto& attributes) {
+    MoveTransforms(PixelsOfPart(input), attributes);
+    MoveCards(input, attributes);
+  });
+  return input;
+}
+
 // Makes the part that a name asks for, step by step.
 class Cutter {
  public:
@@ -101,6 +123,7 @@ class Cutter {
     if (blocks_) {
       NDLFS_TRY(input_, MakeBlocks(input_, *std::move(blocks_)));
     }
+    if (IsZarr(path_.extension)) input_ = InItsPlace(std::move(input_));
     if (path_.is_fortran) input_ = InFortranOrder(input_);
     if (path_.chunks) {
       NDLFS_TRY(ChunkWish chunks, ParseChunks(input_, *path_.chunks));
@@ -318,12 +341,27 @@ class Cuts {
     if (blocks) {
       NDLFS_TRY(made, blocks_->Apply(name, made, *blocks));
     }
+    made = InItsPlace(std::move(made));
+    if (const auto pixels = pixels_.find(name); pixels != pixels_.end()) {
+      made.node = WithAttributes(
+          *made.node, [&](auto& attributes) { MoveTransforms(pixels->second, attributes); });
+    }
     if (!chunks) return made;
     ChunkWish fitting = *chunks;
     for (size_t d = 0; d < fitting.size(); ++d) {  // blocks are fewer than elements
       if (fitting[d]) fitting[d] = std::clamp<uint64_t>(made.shape[d], 1, *fitting[d]);
     }
     return WithChunks(made, std::move(fitting));
+  }
+
+  // What the group says about all of its arrays, as it is for their parts.
+  std::shared_ptr<const backends::Node> NodeOf(const backends::Node& group) const {
+    return WithAttributes(group, [&](auto& attributes) {
+      if (const auto own = pixels_.find(""); own != pixels_.end()) {
+        MoveTransforms(own->second, attributes);
+      }
+      if (has_parts_) DropImagePlace(has_all_space_, attributes);
+    });
   }
 
   // Equal texts for equal cuts.
@@ -343,6 +381,12 @@ class Cuts {
   }
 
  private:
+  struct ArrayCut {
+    Selection selection = {};
+    std::optional<Blocks> blocks = {};
+    std::optional<ChunkWish> chunks = {};
+  };
+
   Result<void> AddArrays(const GroupInput& group) {
     NDLFS_TRY(const auto names, group.List());
     for (const std::string& name : names) {
@@ -354,6 +398,7 @@ class Cuts {
       }
       if (!child || !child->array || child->array->reader == nullptr) continue;
       NDLFS_RETURN_IF_ERROR(AddArray(name, *child->array), model::OneLine(name));
+      NotePlace(*child->array, arrays_[name], group.node().attributes());
     }
     return {};
   }
@@ -371,6 +416,34 @@ class Cuts {
       NDLFS_TRY(cut.chunks, ParseChunks(part, text));
     }
     return {};
+  }
+
+  // Notes where the part lies of what its grid mapping, and the group, are about.
+  void NotePlace(const ArrayInput& array, const ArrayCut& cut,
+                 const std::vector<model::Attribute>& of_group) {
+    ArrayInput shown = MakePart(array, cut.selection);
+    if (cut.blocks) {
+      ArrayPart part = PartOf(shown);
+      part.blocks = cut.blocks;
+      shown.part = std::make_shared<const ArrayPart>(std::move(part));
+    }
+    if (shown.part) has_parts_ = true;
+    const size_t rank = array.shape.size();
+    for (size_t d = rank < 3 ? rank : rank - 3; d < rank; ++d) {
+      const ImageAxis axis = AxisInPart(shown, d);
+      if (!axis.dimension || axis.first != 0 || axis.step != 1) has_all_space_ = false;
+    }
+    std::vector<std::string> about = WordsOf(TextOf(array.node->attributes(), "grid_mapping"));
+    const bool is_of_group = model::FindAttribute(of_group, "spatial:transform") != nullptr &&
+                             IsPlaceOf(of_group, shown);
+    if (is_of_group) about.emplace_back();
+    if (about.empty()) return;
+    const auto pixels = PixelsOfPart(shown);
+    for (std::string& name : about) {
+      if (name.ends_with(':')) name.pop_back();
+      const auto [known, is_new] = pixels_.emplace(model::BaseName(name), pixels);
+      if (!is_new && known->second != pixels) known->second.reset();
+    }
   }
 
   Result<Selection> SelectionOf(const ArrayInput& array) {
@@ -411,13 +484,13 @@ class Cuts {
     return range;
   }
 
-  struct ArrayCut {
-    Selection selection = {};
-    std::optional<Blocks> blocks = {};
-    std::optional<ChunkWish> chunks = {};
-  };
   std::vector<Item> items_;
   std::map<std::string, ArrayCut, std::less<>> arrays_;
+  // The pixels of the parts that are about one grid mapping, by its name, or about the group,
+  // by "": PixelsOfPart(). nullopt if they differ.
+  std::map<std::string, std::optional<GeoTransform>, std::less<>> pixels_;
+  bool has_parts_ = false;
+  bool has_all_space_ = true;  // no array is cut along its last three dimensions
   std::optional<GroupBlocks> blocks_;
   std::optional<GroupBlocks> chunks_;
 };
@@ -426,10 +499,11 @@ class Cuts {
 class CutGroup final : public GroupInput {
  public:
   // `whole` must outlive it.
-  CutGroup(const GroupInput& whole, Cuts cuts) : whole_(whole), cuts_(std::move(cuts)) {}
+  CutGroup(const GroupInput& whole, Cuts cuts)
+      : whole_(whole), cuts_(std::move(cuts)), node_(cuts_.NodeOf(whole.node())) {}
 
   const std::string& path() const override { return whole_.path(); }
-  const backends::Node& node() const override { return whole_.node(); }
+  const backends::Node& node() const override { return *node_; }
   std::shared_ptr<const GroupInput> Outer() const override { return whole_.Outer(); }
   Result<std::vector<std::string>> List() const override { return whole_.List(); }
   Result<std::optional<backends::Link>> GetLink(std::string_view name) const override {
@@ -451,6 +525,7 @@ class CutGroup final : public GroupInput {
  private:
   const GroupInput& whole_;
   const Cuts cuts_;
+  const std::shared_ptr<const backends::Node> node_;
 };
 
 }  // namespace

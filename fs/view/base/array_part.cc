@@ -2,6 +2,7 @@
 #include "fs/view/base/array_part.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "fs/view/base/block_statistics.h"
@@ -53,9 +54,13 @@ model::Ndarray CutArray(const model::Ndarray& array, const Selection& selection,
 // A part of coordinates is coordinates, but not one of them alone.
 std::shared_ptr<const backends::Node> CutNode(const backends::Node& node,
                                               const Selection& selection,
-                                              const std::vector<size_t>& axes) {
+                                              const std::vector<size_t>& axes, bool has_fewer) {
   auto part = std::make_shared<backends::Node>(node);
   model::Ndarray array = CutArray(node.array(), selection, axes);
+  if (has_fewer) {
+    std::erase_if(array.attributes,
+                  [](const auto& attribute) { return IsOfAllElements(attribute.name); });
+  }
   if (std::holds_alternative<model::DimCoord>(node.entity) && array.shape.size() == 1) {
     part->entity = model::DimCoord{std::move(array)};
   } else {
@@ -69,9 +74,10 @@ std::shared_ptr<const backends::Node> CutNode(const backends::Node& node,
 ArrayInput MakePart(const ArrayInput& whole, Selection selection, std::vector<size_t> axes) {
   const std::vector<size_t> kept = AxesOf(selection, axes);
   if (std::ranges::is_sorted(kept)) axes.clear();
-  if (axes.empty() && IsWhole(whole, selection)) return whole;
+  const bool has_all = IsWhole(whole, selection);
+  if (axes.empty() && has_all) return whole;
   ArrayInput input = whole;
-  input.node = CutNode(*whole.node, selection, kept);
+  input.node = CutNode(*whole.node, selection, kept, !has_all);
   input.shape.clear();
   for (const size_t d : kept) input.shape.push_back(selection[d].count);
   input.reader = nullptr;
@@ -129,6 +135,18 @@ model::Result<std::optional<ArrayInput>> FindCoordinateOfPart(const ArrayPart& p
   // Text has no centre.
   auto centres = MakeCentres(*found, {part.blocks->extents[d]});
   return centres ? std::optional(*std::move(centres)) : std::nullopt;
+}
+
+bool IsOfAllElements(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kNames = {"actual_range", "DATAMIN", "DATAMAX",
+                                                      "ElementMin", "ElementMax"};
+  return name.starts_with("STATISTICS_") || std::ranges::find(kNames, name) != kNames.end();
+}
+
+std::vector<model::Attribute>& AttributesIn(backends::Node& node) {
+  return std::visit(
+      [](auto& entity) -> std::vector<model::Attribute>& { return entity.attributes; },
+      node.entity);
 }
 
 std::string DimensionName(const ArrayInput& input, size_t d) {

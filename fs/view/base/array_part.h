@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fs/view/base/block_text.h"
@@ -51,6 +52,13 @@ ArrayInput InFortranOrder(const ArrayInput& input);
 
 // The coordinates along dimension `d` of a part: FindCoordinate() of parts.
 model::Result<std::optional<ArrayInput>> FindCoordinateOfPart(const ArrayPart& part, size_t d);
+
+// Whether an attribute tells of the elements of an array what need not hold for those of a
+// part: the least and the largest of them.
+bool IsOfAllElements(std::string_view name);
+
+// The attributes of an entity.
+std::vector<model::Attribute>& AttributesIn(backends::Node& node);
 
 // The name of dimension `d` of an array; empty if it has none.
 std::string DimensionName(const ArrayInput& input, size_t d);

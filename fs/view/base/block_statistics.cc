@@ -763,9 +763,9 @@ bool IsMeaning(std::string_view name) {
 bool StaysWith(std::string_view name, const Rule& rule) {
   if (IsOfLevel(rule.statistic)) return IsMeaning(name);
   if (rule.statistic == Statistic::kMin || rule.statistic == Statistic::kMax) {
-    return name != "actual_range";
+    return !IsOfAllElements(name);
   }
-  if (name == "actual_range") return false;
+  if (IsOfAllElements(name)) return false;
   if (name == "units" || name == "calendar" || name == "standard_name" ||
       name == "cell_methods" || name == "bounds") {
     return rule.statistic != Statistic::kCount;

@@ -84,6 +84,17 @@ std::optional<CardName> ParseName(std::string_view name) {
   return found ? found : split(kOfTwo, true);
 }
 
+// Whether a card is about the place of an image, or about its extents.
+bool IsCardOfPlace(std::string_view name) {
+  return name.starts_with("NAXIS") || name.starts_with("ZNAXIS") || IsOfDistortion(name) ||
+         ParseName(name) || std::ranges::count(kOfPlace, name) != 0;
+}
+
+bool IsFitsImage(const std::vector<model::Attribute>& attributes) {
+  return model::FindAttribute(attributes, "SIMPLE") != nullptr ||
+         model::FindAttribute(attributes, "XTENSION") != nullptr;
+}
+
 // How an axis of the source, counted from 1 as FITS counts them, is shown.
 struct ShownAxis {
   size_t number = 0;  // 0: only one index of it is shown
@@ -93,7 +104,8 @@ struct ShownAxis {
 
 class WorldMover {
  public:
-  explicit WorldMover(const ArrayInput& input) : attributes_(input.node->attributes()) {
+  explicit WorldMover(const ArrayInput& input)
+      : attributes_((input.part ? input.part->whole : input).node->attributes()) {
     const size_t rank = input.part ? input.part->selection.size() : input.shape.size();
     for (size_t n = 1; n <= rank; ++n) {
       const ImageAxis axis = AxisInPart(input, rank - n);
@@ -106,8 +118,8 @@ class WorldMover {
     // The header of a compressed image is that of a table.
     const auto compressed = NumberOf(attributes_, "ZNAXIS");
     const auto rank = compressed ? compressed : NumberOf(attributes_, "NAXIS");
-    const bool is_fits = Find("SIMPLE") != nullptr || Find("XTENSION") != nullptr;
-    has_place_ = is_fits && rank == static_cast<double>(axes_.size()) && CanBeMoved();
+    has_place_ =
+        IsFitsImage(attributes_) && rank == static_cast<double>(axes_.size()) && CanBeMoved();
     for (const model::Attribute& attribute : attributes_) Add(attribute);
     if (!has_place_) return std::move(world_);
     AddMissingDiagonal();
@@ -268,5 +280,25 @@ std::string RealOfFits(std::string text) {
 }
 
 FitsWorld WorldOf(const ArrayInput& input) { return WorldMover(input).Make(); }
+
+void MoveCards(const ArrayInput& part, std::vector<model::Attribute>& attributes) {
+  if (!IsFitsImage(attributes)) return;
+  std::erase_if(attributes,
+                [](const auto& attribute) { return IsCardOfPlace(attribute.name); });
+  const auto add = [&](std::string name, model::Value value) {
+    attributes.push_back(
+        {std::move(name), model::Datatype::Float64(), {}, std::move(value), {}});
+  };
+  add("NAXIS", static_cast<double>(part.shape.size()));
+  for (FitsCard& card : WorldOf(part).cards) {
+    if (!IsCardOfPlace(card.keyword)) continue;
+    const auto number = model::ParseNumber<double>(card.value);
+    if (card.is_text) {
+      attributes.push_back(model::MakeTextAttribute(std::move(card.keyword), card.value));
+    } else if (number) {
+      add(std::move(card.keyword), *number);
+    }
+  }
+}
 
 }  // namespace ndlfs::fs

@@ -32,4 +32,8 @@ struct FitsWorld {
 // Reads nothing.
 FitsWorld WorldOf(const ArrayInput& input);
 
+// Makes the cards among the attributes of a part of an image of FITS those of the part: those
+// of its world coordinates, which are left out if cards cannot express its place.
+void MoveCards(const ArrayInput& part, std::vector<model::Attribute>& attributes);
+
 }  // namespace ndlfs::fs

@@ -73,6 +73,7 @@ struct GeoTransform {
   // 0, except for maps that are turned.
   double x_of_line = 0;
   double y_of_pixel = 0;
+  bool operator==(const GeoTransform&) const = default;
 };
 
 struct Geometry {

@@ -333,6 +333,18 @@ ImageAxis AxisInPart(const ArrayInput& array, size_t dimension) {
   return axis;
 }
 
+void DropImagePlace(bool has_all_space, Attributes& attributes) {
+  constexpr std::string_view kOfHeaders[] = {
+      "qform_code", "sform_code",   "quatern_bcd",      "qoffset_xyz", "srow_x",   "srow_y",
+      "srow_z",     "space origin", "space directions", "Offset",      "Position", "Origin"};
+  const bool has_header = NiftiOf(attributes) || NrrdOf(attributes) || MetaImageOf(attributes);
+  const bool drops_header = has_header && !has_all_space;
+  std::erase_if(attributes, [&](const model::Attribute& attribute) {
+    return attribute.name == "multiscales" || attribute.name == "nifti" ||
+           (drops_header && std::ranges::count(kOfHeaders, attribute.name) != 0);
+  });
+}
+
 Result<std::optional<ImageSpace>> FindImageSpace(const ArrayInput& array, size_t colours) {
   const ArrayInput& whole = array.part ? array.part->whole : array;
   const bool is_image =

@@ -75,6 +75,11 @@ struct ImageSpace {
 // Maps indexes of the shown elements to a place. Columns belong to ImageSpace::axes.
 Placement PlacementIn(const ImageSpace& space, const NiftiPlace& header);
 
+// Leaves out of the attributes of a group what they say about the place of images of which
+// parts are shown: multiscales, and, unless the parts have all of space, headers of other
+// formats.
+void DropImagePlace(bool has_all_space, std::vector<model::Attribute>& attributes);
+
 // nullopt if no header places `array`, or the whole of a part. `colours` is 1 if its last
 // dimension are the parts of a pixel. Loads metadata, but reads no chunk. Every error is
 // transient.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/place/map_axes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -117,6 +119,11 @@ std::optional<GeoTransform> AffineOf(const std::vector<double>& n) {
   return GeoTransform{n[2], n[0], n[5], n[4], n[1], n[3]};
 }
 
+// Those in the order of GDAL's.
+std::optional<GeoTransform> AffineOfGdal(const std::vector<double>& n) {
+  return n.size() == 6 ? AffineOf({n[1], n[2], n[0], n[4], n[5], n[3]}) : std::nullopt;
+}
+
 // `text` of an attribute as JSON; null for all else.
 backends::Json JsonOf(const MapAttributes& attributes, std::string_view name) {
   const std::string text = TextOf(attributes, name);
@@ -215,30 +222,40 @@ bool ShowsAxes(const ArrayInput& shown, const Raster& raster) {
          own->x_axis == AxisInPart(shown, raster.x_axis).dimension;
 }
 
+constexpr GeoTransform kSamePixels{.dx = 1, .dy = 1};
+
 // A part begins at another pixel, and may skip some.
-std::optional<GeoTransform> InPart(GeoTransform t, const ArrayInput& shown,
-                                   const Raster& raster) {
-  if (!shown.part) return t;
+std::optional<GeoTransform> PixelsIn(const ArrayInput& shown, const Raster& raster) {
+  if (!shown.part) return kSamePixels;
   const ImageAxis x = AxisInPart(shown, raster.x_axis);
   const ImageAxis y = AxisInPart(shown, *raster.y_axis);
   if (!x.dimension || !y.dimension) return std::nullopt;
   // The corner of the first pixel that is shown, on the side where the rows begin.
   const auto begin = [](const ImageAxis& axis) { return axis.first + 0.5 - axis.step / 2; };
-  t.x0 += begin(x) * t.dx + begin(y) * t.x_of_line;
-  t.y0 += begin(x) * t.y_of_pixel + begin(y) * t.dy;
-  t.dx *= x.step;
-  t.y_of_pixel *= x.step;
-  t.dy *= y.step;
-  t.x_of_line *= y.step;
+  return GeoTransform{begin(x), x.step, begin(y), y.step};
+}
+
+GeoTransform Moved(GeoTransform t, const GeoTransform& pixels) {
+  t.x0 += pixels.x0 * t.dx + pixels.y0 * t.x_of_line;
+  t.y0 += pixels.x0 * t.y_of_pixel + pixels.y0 * t.dy;
+  t.dx *= pixels.dx;
+  t.y_of_pixel *= pixels.dx;
+  t.dy *= pixels.dy;
+  t.x_of_line *= pixels.dy;
   return t;
+}
+
+std::optional<Raster> RasterOf(const ArrayInput& whole) {
+  const auto numbers = AsNumbers(whole);
+  auto raster = numbers ? AsRaster(whole, *numbers) : std::nullopt;
+  return raster && raster->y_axis ? raster : std::nullopt;
 }
 
 // The transform that attributes have: those of the array and the groups, or of its system.
 std::optional<GeoTransform> FindTransform(const ArrayInput& shown, const Geometry& geometry) {
   const ArrayInput& whole = shown.part ? shown.part->whole : shown;
-  const auto numbers = AsNumbers(whole);
-  const auto raster = numbers ? AsRaster(whole, *numbers) : std::nullopt;
-  if (!raster || !raster->y_axis) return std::nullopt;
+  const auto raster = RasterOf(whole);
+  if (!raster) return std::nullopt;
   const MapAttributes& own = whole.node->attributes();
   const bool has_own = FindAttribute(own, "spatial:transform") != nullptr;
   const bool has_coordinates = std::ranges::any_of(
@@ -248,12 +265,10 @@ std::optional<GeoTransform> FindTransform(const ArrayInput& shown, const Geometr
   if (!transform && FindAttribute(own, "crs") != nullptr) {
     transform = AffineOf(NumbersOf(own, "transform"));
   }
-  const auto& gdal = geometry.system.transform;
-  if (!transform && gdal.size() == 6) {
-    transform = AffineOf({gdal[1], gdal[2], gdal[0], gdal[4], gdal[5], gdal[3]});
-  }
+  if (!transform) transform = AffineOfGdal(geometry.system.transform);
   if (!transform || !ShowsAxes(shown, *raster)) return std::nullopt;
-  return InPart(*transform, shown, *raster);
+  const auto pixels = PixelsIn(shown, *raster);
+  return pixels ? std::optional(Moved(*transform, *pixels)) : std::nullopt;
 }
 
 // Names that a map may be found by although it has no coordinates.
@@ -274,6 +289,57 @@ bool MayHaveTransform(const ArrayInput& input, const Geometry& geometry) {
 }
 
 }  // namespace
+
+std::optional<GeoTransform> PixelsOfPart(const ArrayInput& part) {
+  if (!part.part) return kSamePixels;
+  const auto raster = RasterOf(part.part->whole);
+  return raster && ShowsAxes(part, *raster) ? PixelsIn(part, *raster) : std::nullopt;
+}
+
+bool IsPlaceOf(const MapAttributes& of_group, const ArrayInput& array) {
+  const ArrayInput& whole = array.part ? array.part->whole : array;
+  const auto raster = RasterOf(whole);
+  return raster && IsAbout(of_group, whole, *raster);
+}
+
+void MoveTransforms(const std::optional<GeoTransform>& pixels, MapAttributes& attributes) {
+  if (pixels == kSamePixels) return;
+  const auto affine = AffineOf(NumbersOf(attributes, "spatial:transform"));
+  const bool is_of_nodes = TextOf(attributes, "spatial:registration") == "node";
+  const auto other = AffineOf(NumbersOf(attributes, "transform"));
+  const auto gdal = AffineOfGdal(ReadReferenceSystem(attributes).transform);
+  std::erase_if(attributes, [&](const model::Attribute& attribute) {
+    const std::string_view name = attribute.name;
+    return name == "spatial:transform" || name == "spatial:bbox" || name == "spatial:shape" ||
+           name == "GeoTransform" || (name == "transform" && other);
+  });
+  if (!pixels) return;
+  const auto add = [&](std::string name, const GeoTransform& t) {
+    model::Value::List numbers;
+    for (const double number : {t.dx, t.x_of_line, t.x0, t.y_of_pixel, t.dy, t.y0}) {
+      numbers.emplace_back(number);
+    }
+    attributes.push_back({std::move(name),
+                          model::Datatype::Float64(),
+                          {numbers.size()},
+                          model::Value(std::move(numbers)),
+                          {}});
+  };
+  if (affine) {
+    GeoTransform own = *pixels;
+    if (is_of_nodes) {
+      own.x0 += (own.dx - 1) / 2;
+      own.y0 += (own.dy - 1) / 2;
+    }
+    add("spatial:transform", Moved(*affine, own));
+  }
+  if (other) add("transform", Moved(*other, *pixels));
+  if (!gdal) return;
+  const GeoTransform t = Moved(*gdal, *pixels);
+  attributes.push_back(model::MakeTextAttribute(
+      "GeoTransform",
+      fmt::format("{} {} {} {} {} {}", t.x0, t.dx, t.x_of_line, t.y0, t.y_of_pixel, t.dy)));
+}
 
 Result<void> AddMap(const ArrayInput& input, Geometry& geometry) {
   const bool may_be_map = std::ranges::any_of(geometry.axes, MayBeOnMap);

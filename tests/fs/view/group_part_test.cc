@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "cache/chunk_cache.h"
+#include "fs/view/base/array_part.h"
 #include "fs/view/part_provider.h"
+#include "model/attributes.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
 
@@ -34,7 +36,8 @@ class GroupPartTest : public ::testing::Test {
     Add("/mask", {{"lat", 3}});
     Add("/one", {});
   }
-  void Add(const std::string& path, const std::vector<std::pair<std::string, uint64_t>>& dims) {
+  backends::Node& Add(const std::string& path,
+                      const std::vector<std::pair<std::string, uint64_t>>& dims) {
     model::Ndarray array;
     std::vector<uint64_t> shape;
     uint64_t count = 1;
@@ -46,9 +49,14 @@ class GroupPartTest : public ::testing::Test {
     }
     std::string bytes;
     for (uint64_t i = 0; i < count; ++i) bytes += test::Raw(static_cast<int32_t>(i));
-    store_->AddArray(path, std::move(array),
-                     std::make_shared<test::MemoryArray>(Datatype::Integer(4, true),
-                                                         std::move(shape), std::move(bytes)));
+    return store_->AddArray(
+        path, std::move(array),
+        std::make_shared<test::MemoryArray>(Datatype::Integer(4, true), std::move(shape),
+                                            std::move(bytes)));
+  }
+  // Adds an attribute to an object.
+  static void Say(backends::Node& node, const std::string& name, const std::string& text) {
+    AttributesIn(node).push_back(model::MakeTextAttribute(name, text));
   }
   std::shared_ptr<const GroupInput> Group() { return *MakeGroupInput(store_, "/", cache_); }
   std::optional<Resolution> Find(const std::string& name) {
@@ -128,6 +136,33 @@ TEST_F(GroupPartTest, BlocksHaveTheirCentresAsCoordinates) {
   EXPECT_THAT(Refusal("data[max:lat=0].nc"), HasSubstr("max: expected a number"));
   EXPECT_THAT(Refusal("data[axes:lat,x].nc"), HasSubstr("only arrays have axes"));
   EXPECT_THAT(Refusal("data[order=F].nc"), HasSubstr("only arrays have axes"));
+}
+
+TEST_F(GroupPartTest, TransformOfTheGridMappingIsThatOfThePart) {
+  auto& t = Add("/t", {{"lat", 3}, {"x", 4}});
+  Say(t, "grid_mapping", "crs");
+  Say(t, "actual_range", "0 11");
+  Say(Add("/crs", {}), "GeoTransform", "500000 100 20 5600200 10 -100");
+  EXPECT_THAT(Bytes("data[lat=#1:,x=#1:].nc"), HasSubstr("500120 100 20 5600110 10 -100"));
+  EXPECT_THAT(Bytes("data[max:lat=2,x=2].nc"), HasSubstr("500000 200 40 5600200 20 -200"));
+  EXPECT_THAT(Bytes("data[lat=#1].nc"), Not(HasSubstr("GeoTransform")));
+  EXPECT_THAT(Bytes("data.nc"), HasSubstr("actual_range"));
+  EXPECT_THAT(Bytes("data[lat=#1:].nc"), Not(HasSubstr("actual_range")));
+  // Another array of the same mapping is not cut.
+  Say(Add("/other", {{"j", 3}, {"i", 4}}), "grid_mapping", "crs");
+  EXPECT_THAT(Bytes("data[lat=#1:,x=#1:].nc"), Not(HasSubstr("GeoTransform")));
+}
+
+TEST_F(GroupPartTest, AGroupDoesNotPlaceImagesOfWhichPartsAreShown) {
+  Add("/volume", {{"time", 2}, {"lat", 3}, {"x", 4}, {"k", 1}});
+  auto& group = store_->AddGroup("/");
+  Say(group, "space", "RAS");
+  Say(group, "space directions", "(1,0,0) (0,1,0) (0,0,1)");
+  Say(group, "space origin", "(7,8,9)");
+  Say(group, "multiscales", "[]");
+  EXPECT_THAT(Bytes("data[time=#1].nc"), HasSubstr("(7,8,9)"));
+  EXPECT_THAT(Bytes("data[time=#1].nc"), Not(HasSubstr("multiscales")));
+  EXPECT_THAT(Bytes("data[lat=#1:].nc"), Not(HasSubstr("(7,8,9)")));
 }
 
 TEST_F(GroupPartTest, WhatIsNoSliceSaysWhy) {

@@ -7,6 +7,9 @@
 #include <limits>
 
 #include "fs/view/base/array_part.h"
+#include "fs/view/place/fits_world.h"
+#include "fs/view/place/map_axes.h"
+#include "model/attributes.h"
 #include "tests/fs/view/grid_test.h"
 
 namespace ndlfs::fs::fake {
@@ -296,15 +299,63 @@ TEST_F(GeometryTest, AxesWithoutUnitsAreThoseOfTheSystem) {
   EXPECT_EQ(epsg_, 32632);
 }
 
-TEST_F(GeometryTest, GeoZarrHasATransformInsteadOfCoordinates) {
-  const auto list = [](std::string name, std::vector<double> numbers) {
-    model::Attribute attribute = NumberAttribute(std::move(name), 0);
-    attribute.shape = {numbers.size()};
-    model::Value::List items;
-    for (const double number : numbers) items.emplace_back(number);
-    attribute.value = std::move(items);
-    return attribute;
+model::Attribute ListAttribute(std::string name, const std::vector<double>& numbers) {
+  model::Attribute attribute = NumberAttribute(std::move(name), 0);
+  attribute.shape = {numbers.size()};
+  model::Value::List items;
+  for (const double number : numbers) items.emplace_back(number);
+  attribute.value = std::move(items);
+  return attribute;
+}
+
+TEST_F(GeometryTest, AttributesOfAPartHaveItsTransform) {
+  AddArray(Datatype::Integer(1, false), {3, 4}, {"y", "x"});
+  const Attributes whole = {ListAttribute("spatial:transform", {10, 0, 500, 0, -10, 700}),
+                            ListAttribute("spatial:bbox", {500, 670, 540, 700})};
+  const auto moved = [&](Selection selection, Attributes attributes) {
+    MoveTransforms(PixelsOfPart(MakePart(Input(), std::move(selection))), attributes);
+    return attributes;
   };
+  const IndexRange rest{.begin = 1, .count = 2, .step = 1};
+  const IndexRange second{.begin = 0, .count = 2, .step = 2};
+  const Attributes part = moved({rest, second}, whole);
+  EXPECT_THAT(model::NumbersOf(part, "spatial:transform"),
+              ElementsAre(20, 0, 495, 0, -10, 690));
+  EXPECT_EQ(model::FindAttribute(part, "spatial:bbox"), nullptr);
+  Attributes nodes = whole;
+  nodes.push_back(TextAttribute("spatial:registration", "node"));
+  EXPECT_THAT(model::NumbersOf(moved({rest, second}, nodes), "spatial:transform"),
+              ElementsAre(20, 0, 500, 0, -10, 690));
+  EXPECT_EQ(moved({WholeRange(3), WholeRange(4)}, whole), whole);
+  const IndexRange dropped{.begin = 1, .count = 1, .step = 1, .is_dropped = true};
+  EXPECT_TRUE(moved({dropped, WholeRange(4)}, whole).empty());
+}
+
+TEST_F(GeometryTest, AttributesOfAPartHaveItsCards) {
+  AddArray(Datatype::Integer(1, false), {3, 4}).attributes = {
+      TextAttribute("SIMPLE", "T"),    NumberAttribute("NAXIS", 2),
+      NumberAttribute("NAXIS2", 3),    TextAttribute("CTYPE2", "VRAD"),
+      NumberAttribute("CRPIX2", 1),    NumberAttribute("CRVAL2", -300),
+      TextAttribute("HISTORY", "made")};
+  const auto cards = [&](const IndexRange& range) {
+    const ArrayInput part = MakePart(Input(), {range, WholeRange(4)});
+    Attributes attributes = part.node->attributes();
+    MoveCards(part, attributes);
+    EXPECT_EQ(model::TextOf(attributes, "HISTORY"), "made");
+    EXPECT_EQ(model::NumberOf(attributes, "NAXIS2"), std::nullopt);
+    return attributes;
+  };
+  const Attributes rest = cards({.begin = 1, .count = 2, .step = 1});
+  EXPECT_EQ(model::NumberOf(rest, "CRPIX2"), 0);
+  EXPECT_EQ(model::NumberOf(rest, "CRVAL2"), -300);
+  EXPECT_EQ(model::TextOf(rest, "CTYPE2"), "VRAD");
+  const Attributes one = cards({.begin = 1, .count = 1, .step = 1, .is_dropped = true});
+  EXPECT_EQ(model::NumberOf(one, "NAXIS"), 1);
+  EXPECT_EQ(model::FindAttribute(one, "CRPIX2"), nullptr);
+}
+
+TEST_F(GeometryTest, GeoZarrHasATransformInsteadOfCoordinates) {
+  const auto list = ListAttribute;
   const auto add = [&](Attributes attributes) {
     AddArray(Datatype::Integer(1, false), {3, 4}, {"y", "x"}).attributes =
         std::move(attributes);
