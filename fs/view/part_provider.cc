@@ -219,7 +219,31 @@ struct Item {
   std::map<std::pair<std::string, uint64_t>, IndexRange> found = {};
 };
 
-// The blocks that a name asks for, and which arrays are no data; or the chunks.
+// Which arrays are no data, by the attributes of others.
+struct ArrayRoles {
+  void Note(const ArrayInput& array) {
+    for (const model::Attribute& attribute : array.node->attributes()) {
+      const std::string* text = attribute.value.text();
+      if (text == nullptr) continue;
+      if (attribute.name == "bounds" || attribute.name == "climatology") bounds.insert(*text);
+      const bool is_measure = attribute.name == "cell_measures";
+      if (!is_measure && attribute.name != "coordinates") continue;
+      for (std::string& name : WordsOf(*text)) {
+        (is_measure ? measures : coordinates).insert(std::move(name));
+      }
+    }
+  }
+  bool IsCoordinate(const std::string& name, const ArrayInput& array) const {
+    return coordinates.contains(name) ||
+           std::holds_alternative<model::DimCoord>(array.node->entity);
+  }
+
+  std::set<std::string, std::less<>> bounds;
+  std::set<std::string, std::less<>> coordinates;
+  std::set<std::string, std::less<>> measures;
+};
+
+// The blocks that a name asks for; or the chunks.
 class GroupBlocks {
  public:
   static Result<GroupBlocks> Parse(std::string_view text) {
@@ -233,20 +257,10 @@ class GroupBlocks {
     return blocks;
   }
 
-  // Notes the dimensions of an array of the group, and the arrays that are no data to it.
+  // Notes the dimensions of an array of the group.
   void Note(const ArrayInput& array) {
     for (Item& item : items_) {
       if (FindNamedItem(array, item.text)) item.is_found = true;
-    }
-    for (const model::Attribute& attribute : array.node->attributes()) {
-      const std::string* text = attribute.value.text();
-      if (text == nullptr) continue;
-      if (attribute.name == "bounds" || attribute.name == "climatology") bounds_.insert(*text);
-      const bool is_measure = attribute.name == "cell_measures";
-      if (!is_measure && attribute.name != "coordinates") continue;
-      for (std::string& name : WordsOf(*text)) {
-        (is_measure ? measures_ : coordinates_).insert(std::move(name));
-      }
     }
   }
   Result<void> CheckFound() const {
@@ -258,14 +272,12 @@ class GroupBlocks {
 
   // The numbers of the blocks of an array. Coordinates become the centres of the blocks,
   // whatever becomes of the data.
-  Result<ArrayInput> Apply(const std::string& name, const ArrayInput& array,
-                           Blocks blocks) const {
-    if (bounds_.contains(name)) return MakeBlockBounds(array, std::move(blocks));
-    if (measures_.contains(name)) blocks.statistic = Statistic::kSum;
-    const bool is_coordinate = coordinates_.contains(name) ||
-                               std::holds_alternative<model::DimCoord>(array.node->entity);
-    return is_coordinate ? MakeCentres(array, std::move(blocks.extents))
-                         : MakeBlocks(array, std::move(blocks));
+  static Result<ArrayInput> Apply(const ArrayRoles& roles, const std::string& name,
+                                  const ArrayInput& array, Blocks blocks) {
+    if (roles.bounds.contains(name)) return MakeBlockBounds(array, std::move(blocks));
+    if (roles.measures.contains(name)) blocks.statistic = Statistic::kSum;
+    return roles.IsCoordinate(name, array) ? MakeCentres(array, std::move(blocks.extents))
+                                           : MakeBlocks(array, std::move(blocks));
   }
 
   static Result<void> CheckNamed(std::string_view item) {
@@ -297,9 +309,6 @@ class GroupBlocks {
   };
   std::string word_;  // "mean:"
   std::vector<Item> items_;
-  std::set<std::string, std::less<>> bounds_;
-  std::set<std::string, std::less<>> coordinates_;
-  std::set<std::string, std::less<>> measures_;
 };
 
 // How each array of a group is cut, and made coarser.
@@ -339,9 +348,10 @@ class Cuts {
     const auto& [selection, blocks, chunks] = found->second;
     ArrayInput made = MakePart(array, selection);
     if (blocks) {
-      NDLFS_TRY(made, blocks_->Apply(name, made, *blocks));
+      NDLFS_TRY(made, GroupBlocks::Apply(roles_, name, made, *blocks));
     }
     made = InItsPlace(std::move(made));
+    if (made.part) NameScalars(name, array, made);
     if (const auto pixels = pixels_.find(name); pixels != pixels_.end()) {
       made.node = WithAttributes(
           *made.node, [&](auto& attributes) { MoveTransforms(pixels->second, attributes); });
@@ -404,6 +414,7 @@ class Cuts {
   }
 
   Result<void> AddArray(const std::string& name, const ArrayInput& array) {
+    roles_.Note(array);
     if (blocks_) blocks_->Note(array);
     if (chunks_) chunks_->Note(array);
     ArrayCut& cut = arrays_[name];
@@ -416,6 +427,30 @@ class Cuts {
       NDLFS_TRY(cut.chunks, ParseChunks(part, text));
     }
     return {};
+  }
+
+  // Names in `coordinates` of a part those of the dimensions that it has one index of (CF,
+  // section 5.7).
+  void NameScalars(const std::string& name, const ArrayInput& array, ArrayInput& part) const {
+    if (roles_.IsCoordinate(name, array) || roles_.bounds.contains(name)) return;
+    const model::Shape& shape = array.node->array().shape;
+    std::string coordinates = TextOf(part.node->attributes(), "coordinates");
+    const std::vector<std::string> known = WordsOf(coordinates);
+    std::string added;
+    for (size_t d = 0; d < part.part->selection.size(); ++d) {
+      if (!part.part->selection[d].is_dropped) continue;
+      const bool has_path = d < shape.size() && !shape[d].dimcoord.empty();
+      const std::string word =
+          has_path ? std::string(model::BaseName(shape[d].dimcoord)) : DimensionName(array, d);
+      if (!has_path && (word == name || !arrays_.contains(word))) continue;
+      if (std::ranges::find(known, word) == known.end()) added += ' ' + word;
+    }
+    if (added.empty()) return;
+    coordinates = coordinates.empty() ? added.substr(1) : coordinates + added;
+    part.node = WithAttributes(*part.node, [&](auto& attributes) {
+      std::erase_if(attributes, [](const auto& own) { return own.name == "coordinates"; });
+      attributes.push_back(model::MakeTextAttribute("coordinates", coordinates));
+    });
   }
 
   // Notes where the part lies of what its grid mapping, and the group, are about.
@@ -486,6 +521,7 @@ class Cuts {
 
   std::vector<Item> items_;
   std::map<std::string, ArrayCut, std::less<>> arrays_;
+  ArrayRoles roles_;
   // The pixels of the parts that are about one grid mapping, by its name, or about the group,
   // by "": PixelsOfPart(). nullopt if they differ.
   std::map<std::string, std::optional<GeoTransform>, std::less<>> pixels_;

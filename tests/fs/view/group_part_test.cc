@@ -120,6 +120,16 @@ TEST_F(GroupPartTest, OneIndexDropsTheDimension) {
   EXPECT_THAT(file, Not(HasSubstr(Big({7, 8}))));
 }
 
+TEST_F(GroupPartTest, CoordinatesOfADroppedDimensionAreNamed) {
+  auto& t = Add("/t", {{"lat", 3}, {"x", 4}});
+  EXPECT_THAT(Bytes("data[lat=20].nc"),
+              HasSubstr(std::string("coordinates\0\0\0\0\2\0\0\0\3lat", 23)));
+  EXPECT_THAT(Bytes("data[x=#1].nc"), Not(HasSubstr("coordinates")));
+  Say(t, "coordinates", "lon");
+  EXPECT_THAT(Bytes("data[lat=20].nc"), HasSubstr("lon lat"));
+  EXPECT_THAT(Bytes("data[lat=#1:].nc"), Not(HasSubstr("lon lat")));
+}
+
 TEST_F(GroupPartTest, SlicesOfAllEqualTheWholeFile) {
   EXPECT_EQ(Bytes("data[lat=#:].nc"), Bytes("data.nc"));
 }
