@@ -25,6 +25,7 @@
 #include "fs/view/place/fits_world.h"
 #include "fs/view/place/image_place.h"
 #include "fs/view/place/map_axes.h"
+#include "model/mutex.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -364,6 +365,13 @@ class Cuts {
     return WithChunks(made, std::move(fitting));
   }
 
+  // The same for an array of a group around it.
+  Result<ArrayInput> CutOuter(const std::string& name, const ArrayInput& array) {
+    arrays_.clear();
+    NDLFS_RETURN_IF_ERROR(AddArray(name, array));
+    return Cut(name, array);
+  }
+
   // What the group says about all of its arrays, as it is for their parts.
   std::shared_ptr<const backends::Node> NodeOf(const backends::Node& group) const {
     return WithAttributes(group, [&](auto& attributes) {
@@ -531,37 +539,66 @@ class Cuts {
   std::optional<GroupBlocks> chunks_;
 };
 
-// A group with arrays that are cut.
-class CutGroup final : public GroupInput {
+// The cuts of a group, and of what its arrays name in groups around it.
+class SharedCuts {
  public:
-  // `whole` must outlive it.
-  CutGroup(const GroupInput& whole, Cuts cuts)
-      : whole_(whole), cuts_(std::move(cuts)), node_(cuts_.NodeOf(whole.node())) {}
+  explicit SharedCuts(Cuts cuts) : cuts_(std::move(cuts)), of_outer_(cuts_) {}
 
-  const std::string& path() const override { return whole_.path(); }
-  const backends::Node& node() const override { return *node_; }
-  std::shared_ptr<const GroupInput> Outer() const override { return whole_.Outer(); }
-  Result<std::vector<std::string>> List() const override { return whole_.List(); }
+  const Cuts& cuts() const { return cuts_; }
+  Result<ArrayInput> Cut(const std::string& name, const ArrayInput& array, bool is_outer) {
+    if (!is_outer) return cuts_.Cut(name, array);
+    const model::MutexLock lock(mutex_);
+    return of_outer_.CutOuter(name, array);
+  }
+
+ private:
+  const Cuts cuts_;
+  model::Mutex mutex_;
+  Cuts of_outer_ GUARDED_BY(mutex_);
+};
+
+// A group with arrays that are cut, or one around it.
+class CutGroup final : public GroupInput, public std::enable_shared_from_this<CutGroup> {
+ public:
+  CutGroup(std::shared_ptr<const GroupInput> whole, std::shared_ptr<SharedCuts> cuts,
+           bool is_outer)
+      : whole_(std::move(whole)), cuts_(std::move(cuts)), is_outer_(is_outer) {
+    if (!is_outer_) node_ = cuts_->cuts().NodeOf(whole_->node());
+  }
+
+  const std::string& path() const override { return whole_->path(); }
+  const backends::Node& node() const override { return node_ ? *node_ : whole_->node(); }
+  std::shared_ptr<const GroupInput> Outer() const override { return Around(whole_->Outer()); }
+  Result<std::vector<std::string>> List() const override { return whole_->List(); }
   Result<std::optional<backends::Link>> GetLink(std::string_view name) const override {
-    return whole_.GetLink(name);
+    return whole_->GetLink(name);
   }
   Result<GroupChild> Load(std::string_view name) const override {
-    NDLFS_TRY(GroupChild child, whole_.Load(name));
+    NDLFS_TRY(GroupChild child, whole_->Load(name));
+    if (is_outer_) child.group = Around(std::move(child.group));
     if (!child.array || child.array->reader == nullptr) return child;
-    auto cut = cuts_.Cut(std::string(name), *child.array);
+    auto cut = cuts_->Cut(std::string(name), *child.array, is_outer_);
     // The array is there, so its name is told where it is left out.
     if (!cut && cut.error().code() == model::ErrorCode::kNotFound) {
       return model::Unsupported("{}", cut.error().message());
     }
     NDLFS_TRY(child.array, std::move(cut));
     child.node = child.array->node;
+    // What it names around the group is cut, too.
+    if (is_outer_ || whole_->Outer() != nullptr) child.array->group = shared_from_this();
     return child;
   }
 
  private:
-  const GroupInput& whole_;
-  const Cuts cuts_;
-  const std::shared_ptr<const backends::Node> node_;
+  std::shared_ptr<const GroupInput> Around(std::shared_ptr<const GroupInput> group) const {
+    if (group == nullptr) return nullptr;
+    return std::make_shared<const CutGroup>(std::move(group), cuts_, /*is_outer=*/true);
+  }
+
+  const std::shared_ptr<const GroupInput> whole_;
+  const std::shared_ptr<SharedCuts> cuts_;
+  const bool is_outer_;
+  std::shared_ptr<const backends::Node> node_;  // of one that is not around it
 };
 
 }  // namespace
@@ -613,7 +650,10 @@ std::optional<Resolution> GroupPartProvider::Resolve(const GroupInput& group,
   auto cuts = Cuts::Find(group, *path);
   if (!cuts) return Resolution{{std::string(name), false, std::move(cuts).error()}};
   if (path->slice) path->slice = cuts->Text();
-  const auto cut = std::make_shared<const CutGroup>(group, *std::move(cuts));
+  // The caller keeps the group.
+  const auto cut = std::make_shared<const CutGroup>(
+      std::shared_ptr<const GroupInput>(std::shared_ptr<const GroupInput>(), &group),
+      std::make_shared<SharedCuts>(*std::move(cuts)), /*is_outer=*/false);
   auto file = files_.Resolve(*cut, ViewPath::Whole(path->extension).Name());
   if (!file) return std::nullopt;
   file->name = path->Name();

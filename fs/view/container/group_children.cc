@@ -120,15 +120,21 @@ Result<void> OuterArrays::AddOne(const ArrayInput& array) {
     if (!IsOutside(path) || !known_.insert(path).second) continue;
     auto found = FindCoordinate(array, d);
     if (!found && found.error().is_transient()) return model::Propagate(found.error());
-    if (found && *found) list_.push_back({path, DimensionName(array, d), **std::move(found)});
+    if (!found || !*found) continue;
+    if (array.part) {  // the group has the same part, and that of what it names
+      NDLFS_TRY(auto named, FindNamed(array.group, path));
+      if (named && named->child.array) *found = *std::move(named->child.array);
+    }
+    list_.push_back({path, DimensionName(array, d), **std::move(found)});
   }
   if (array.group == nullptr || group_.Outer() == nullptr) return {};
   for (const std::string& name : NamesInAttributes(array.node->attributes())) {
     if (!known_.insert(array.group->path() + ' ' + name).second) continue;
     NDLFS_TRY(auto found, FindNamed(array.group, name));
     const bool is_needed = found && found->child.array && IsOutside(found->path);
-    // Only what has no dimensions belongs to a part as it is.
-    const bool fits = is_needed && (!array.part || found->child.array->shape.empty());
+    // Groups below one that is cut are whole.
+    const bool fits = is_needed && (!array.part || found->child.array->shape.empty() ||
+                                    !model::IsBelow(found->path, group_.path()));
     if (!fits || !known_.insert(found->path).second) continue;
     list_.push_back({found->path, std::string(model::BaseName(found->path)),
                      *std::move(found->child.array)});

@@ -58,7 +58,7 @@ class GroupPartTest : public ::testing::Test {
   static void Say(backends::Node& node, const std::string& name, const std::string& text) {
     AttributesIn(node).push_back(model::MakeTextAttribute(name, text));
   }
-  std::shared_ptr<const GroupInput> Group() { return *MakeGroupInput(store_, "/", cache_); }
+  std::shared_ptr<const GroupInput> Group() { return *MakeGroupInput(store_, group_, cache_); }
   std::optional<Resolution> Find(const std::string& name) {
     return GroupViews().Resolve(*Group(), name);
   }
@@ -82,6 +82,7 @@ class GroupPartTest : public ::testing::Test {
     return out;
   }
 
+  std::string group_ = "/";
   cache::ChunkCache cache_{1 << 20};
   std::shared_ptr<test::MemoryHierarchy> store_ = std::make_shared<test::MemoryHierarchy>();
 };
@@ -128,6 +129,35 @@ TEST_F(GroupPartTest, CoordinatesOfADroppedDimensionAreNamed) {
   Say(t, "coordinates", "lon");
   EXPECT_THAT(Bytes("data[lat=20].nc"), HasSubstr("lon lat"));
   EXPECT_THAT(Bytes("data[lat=#1:].nc"), Not(HasSubstr("lon lat")));
+}
+
+TEST_F(GroupPartTest, WhatIsNamedInOuterGroupsIsCutInTheSameWay) {
+  store_->AddGroup("/g");
+  auto& t = Add("/g/t", {{"lat", 3}, {"x", 4}});
+  Say(t, "coordinates", "far");
+  Say(t, "cell_measures", "area: area");
+  Add("/far", {{"lat", 3}, {"x", 4}});
+  Add("/area", {{"lat", 3}});
+  Add("/bnds", {{"lat", 3}, {"two", 2}});
+  Say(store_->AddDimCoord("/lat", std::make_shared<test::MemoryArray>(
+                                      Datatype::Float64(), std::vector<uint64_t>{3},
+                                      test::Raw(10.0) + test::Raw(20.0) + test::Raw(30.0))),
+      "bounds", "bnds");
+  std::get<model::Ndarray>(t.entity).shape[0].dimcoord = "/lat";
+  group_ = "/g";
+  const std::string slice = Bytes("data[lat=#1:].nc");
+  EXPECT_THAT(slice, HasSubstr("far"));
+  EXPECT_THAT(slice, HasSubstr(Big({4, 5, 6, 7, 8, 9, 10, 11})));
+  EXPECT_THAT(slice, Not(HasSubstr(Big({3, 4, 5, 6}))));
+  EXPECT_THAT(slice, HasSubstr(Big({2, 3, 4, 5}))) << "bounds";
+  const std::string mean = Bytes("data[max:lat=2].nc");
+  EXPECT_THAT(mean, HasSubstr(Big({0, 3, 4, 5}))) << "bounds";
+  // The summed areas 1 and 2, and the coordinates 15 and 30.
+  EXPECT_THAT(mean, HasSubstr(std::string("\x3f\xf0\0\0\0\0\0\0\x40\0", 10)));
+  EXPECT_THAT(mean, HasSubstr(std::string("\x40\x2e\0\0\0\0\0\0\x40\x3e", 10)));
+  const std::string index = Bytes("data[lat=#1].nc");
+  EXPECT_THAT(index, HasSubstr("far lat"));
+  EXPECT_THAT(index, HasSubstr(std::string("\x40\x34\0\0\0\0\0\0", 8)));
 }
 
 TEST_F(GroupPartTest, SlicesOfAllEqualTheWholeFile) {
