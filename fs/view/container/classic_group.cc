@@ -10,12 +10,12 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "backends/format/netcdf3/layout.h"
 #include "backends/format/packing.h"
 #include "fs/view/base/attributes.h"
+#include "fs/view/container/name_table.h"
 #include "fs/view/elements/converted_elements.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
@@ -39,26 +39,6 @@ constexpr std::string_view kFillValue = "_FillValue";
 constexpr std::string_view kEncoding = "_Encoding";
 // More constants of an enum would make a header that nobody reads.
 constexpr size_t kMaxFlags = 1000;
-
-// Gives each name once.
-class NameTable {
- public:
-  // A valid name that nobody has: `wanted` itself if that is possible.
-  std::string Take(std::string_view wanted) {
-    const std::string base = ValidName(wanted);
-    std::string name = base;
-    for (int i = 2; !taken_.insert(name).second; ++i) {
-      const std::string suffix = fmt::format("_{}", i);
-      size_t cut = std::min(base.size(), 255 - suffix.size());
-      while (cut > 0 && cut < base.size() && (base[cut] & 0xC0) == 0x80) --cut;
-      name = ValidName(base.substr(0, cut)) + suffix;
-    }
-    return name;
-  }
-
- private:
-  std::set<std::string> taken_;
-};
 
 std::optional<Type> TypeOfInteger(const Datatype& type) {
   switch (type.size()) {
@@ -315,7 +295,7 @@ class AttributeList {
  private:
   std::vector<Attribute>& list_;
   std::vector<OwnType>& own_types_;
-  NameTable names_;
+  NameTable names_{&ValidName};
 };
 
 void AddTime(AttributeList& attributes, const model::TimeUnit& unit) {
@@ -527,13 +507,8 @@ std::string NoteInput(const GroupArray& from, Noted& noted, ArrayFacts& facts) {
 class Builder {
  public:
   explicit Builder(std::vector<Noted> arrays) : arrays_(std::move(arrays)) {
-    // A name that the file can have is not given to another array.
-    for (const bool is_valid : {true, false}) {
-      for (Noted& array : arrays_) {
-        if ((ValidName(array.name) == array.name) == is_valid)
-          array.name = names_.Take(array.name);
-      }
-    }
+    for (const Noted& array : arrays_) names_.Keep(array.name);
+    for (Noted& array : arrays_) array.name = names_.Take(array.name);
   }
 
   Content Build(const std::vector<model::Attribute>& group_attributes) {
@@ -766,8 +741,8 @@ class Builder {
   std::vector<Noted> arrays_;
   Content content_;
   std::map<std::string, std::string> coordinate_names_;  // of variables, by path name
-  NameTable names_;
-  NameTable dimension_names_;
+  NameTable names_{&ValidName};
+  NameTable dimension_names_{&ValidName};
   std::map<std::string, uint32_t> dimensions_;  // by what KeyOf says
   std::string empty_;                           // the key of the dimension of length 0
   std::string record_;                          // of the record dimension, by DimensionKey()

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "cache/array_reader.h"
 #include "fs/view/container/group_children.h"
 #include "fs/view/container/hdf5_types.h"
+#include "fs/view/container/name_table.h"
 #include "fs/view/elements/converted_elements.h"
 #include "model/memory_budget.h"
 #include "model/path_name.h"
@@ -46,24 +46,6 @@ std::string SoundName(std::string_view name) {
   while (end > 0 && (static_cast<unsigned char>(sound[end]) & 0xC0) == 0x80) --end;
   return sound.substr(0, end);
 }
-
-// The names in a group of the file.
-class NameTable {
- public:
-  // `wanted` itself, or with a number after it if it is taken.
-  std::string Take(std::string_view wanted) {
-    const std::string base = SoundName(wanted);
-    std::string name = base;
-    for (int i = 2; !taken_.insert(name).second; ++i) {
-      const std::string suffix = fmt::format("_{}", i);
-      name = SoundName(base.substr(0, 255 - suffix.size())) + suffix;
-    }
-    return name;
-  }
-
- private:
-  std::set<std::string, std::less<>> taken_;
-};
 
 // An array that is to be a dataset.
 struct FoundArray {
@@ -112,7 +94,7 @@ struct FoundGroup {
   std::string name = {};
   std::shared_ptr<const GroupInput> input = {};  // null for the root
   const model::Group* entity = nullptr;
-  NameTable names = {};
+  NameTable names = NameTable(&SoundName);
   // Its dimensions by name and length: as numbers of dimensions_.
   std::map<std::pair<std::string, uint64_t>, size_t> dimensions = {};
   uint32_t object = kNone;
@@ -174,6 +156,7 @@ class Builder {
     if (objects_ > limits_.objects)
       return model::Limit("more than {} objects", limits_.objects);
     NDLFS_RETURN_IF_ERROR(TakeLinks(group, number, names));
+    for (const std::string& name : names) groups_[number].names.Keep(name);
     const size_t first = groups_.size();
     constexpr uint64_t kOfEach = uint64_t{6} << 10;  // here, and in the process that writes it
     NDLFS_RETURN_IF_ERROR(held_.Grow(names.size() * kOfEach), "the file has very many arrays");
