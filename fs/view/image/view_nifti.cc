@@ -256,6 +256,8 @@ Result<NiftiFields> ReadPlace(const Geometry& geometry, const Dimensions& dimens
   if (dimensions.axes.size() > 3 && dimensions.axes[3] && steps[*dimensions.axes[3]]) {
     fields.first_time = steps[*dimensions.axes[3]]->first;
   }
+  // In an order that the header has no words for, coordinates have none either.
+  if (geometry.image && !dimensions.has_image) fields.place.sform = 0;
   if (dimensions.has_image) {
     NDLFS_TRY(const auto header, geometry.image->Read());
     if (header) {

@@ -137,7 +137,7 @@ std::optional<NiftiPlace> PlaceByColumns(const std::array<std::array<double, 3>,
   place.pixdim.fill(1);
   for (size_t i = 0; i < 3; ++i) {
     for (size_t j = 0; j < 3; ++j) {
-      place.rows[i][j] = signs[i] * columns[j][i];
+      place.rows[i][j] = signs[i] * columns[j][i] + 0.0;  // no -0
       if (!std::isfinite(place.rows[i][j])) return std::nullopt;
     }
     place.rows[i][3] = signs[i] * origin[i];
@@ -148,27 +148,43 @@ std::optional<NiftiPlace> PlaceByColumns(const std::array<std::array<double, 3>,
   return place;
 }
 
-// NRRD with a space of three axes that has a name.
-std::optional<NiftiPlace> NrrdOf(const Attributes& attributes) {
-  std::string space = TextOf(attributes, "space");
+// NRRD with a space of three axes that has a name. `dimensions` become those of the array that
+// lie along its vectors: axes with "none" are not of the space. A place that NIfTI has no word
+// for is unknown, and no dimension belongs to it: coordinates are those of the space, and would
+// be taken for others.
+std::optional<NiftiPlace> NrrdOf(const Attributes& attributes, size_t rank,
+                                 std::vector<size_t>& dimensions) {
+  const std::string space = TextOf(attributes, "space");
   std::array<double, 3> signs = {1, 1, 1};
-  if (space == "left-posterior-superior" || space == "LPS") {
+  if (space.starts_with("left-posterior-superior") || space.starts_with("LPS")) {
     signs = {-1, -1, 1};
-  } else if (space == "left-anterior-superior" || space == "LAS") {
+  } else if (space.starts_with("left-anterior-superior") || space.starts_with("LAS")) {
     signs = {-1, 1, 1};
   } else if (space != "right-anterior-superior" && space != "RAS") {
     return std::nullopt;
   }
+  dimensions.clear();
   const std::string text = TextOf(attributes, "space directions");
+  std::vector<size_t> of_space;
+  size_t words = 0;
+  for (size_t at = 0; (at = text.find_first_of("(n", at)) != text.npos; ++words) {
+    if (text[at] == '(') of_space.push_back(words);
+    at = text.find(text[at] == '(' ? ')' : ' ', at);
+  }
   const auto numbers = NumbersIn(text);
   std::array<double, 3> origin{};
-  // Axes that are not of the space are not told from others here.
-  if (numbers.size() != 9 || text.find("none") != std::string::npos) return std::nullopt;
   const std::string origin_text = TextOf(attributes, "space origin");
-  if (!origin_text.empty() && !FillThree(NumbersIn(origin_text), origin)) return std::nullopt;
+  const bool is_sound = numbers.size() == 9 && of_space.size() == 3 && words >= rank &&
+                        words - of_space.front() <= rank &&
+                        (origin_text.empty() || FillThree(NumbersIn(origin_text), origin));
+  if (!is_sound) return NiftiPlace();
   std::array<std::array<double, 3>, 3> columns{};
   for (size_t i = 0; i < 9; ++i) columns[i / 3][i % 3] = numbers[i];
-  return PlaceByColumns(columns, origin, signs);
+  auto place = PlaceByColumns(columns, origin, signs);
+  if (!place) return NiftiPlace();
+  // The slowest axis comes last. Parts of a complex number are none of the array.
+  for (const size_t word : of_space) dimensions.push_back(words - 1 - word);
+  return place;
 }
 
 // MetaImage that says how a patient lies. Its space is that of DICOM: left, back, up.
@@ -354,15 +370,15 @@ Result<std::optional<ImageSpace>> FindImageSpace(const ArrayInput& array, size_t
   const Attributes& attributes = whole.group->node().attributes();
   auto header = NiftiOf(attributes);
   const size_t rank = dimensions - colours;
-  if (!header && rank == 3) header = NrrdOf(attributes);
+  std::vector<size_t> axes;  // dimensions of `whole` that are axes of the header
+  for (size_t n = 0; n < std::min<size_t>(3, rank); ++n) axes.push_back(rank - 1 - n);
+  if (!header) header = NrrdOf(attributes, dimensions, axes);
   if (!header && rank == 3) header = MetaImageOf(attributes);
   if (!header) return FindNiftiZarr(array, whole);
   ImageSpace space;
   space.header = *header;
   space.is_whole = !array.part;
-  for (size_t n = 0; n < std::min<size_t>(3, rank); ++n) {
-    space.axes[n] = AxisInPart(array, rank - 1 - n);
-  }
+  for (size_t n = 0; n < axes.size(); ++n) space.axes[n] = AxisInPart(array, axes[n]);
   return space;
 }
 

@@ -363,6 +363,30 @@ TEST_F(NiftiSourceTest, UnknownOrientationOfTheSourceStaysUnknown) {
   EXPECT_EQ(affine.qform, 0);
 }
 
+// Axes with "none" are not of the space of a NRRD.
+TEST_F(NiftiSourceTest, AxesOfNrrdThatAreNotOfTheSpaceHaveNoPlace) {
+  const auto affine_of = [&](const std::string& directions) {
+    std::get<model::Group>(store_->AddGroup("/").entity).attributes = {
+        TextAttribute("space", "left-posterior-superior"),
+        TextAttribute("space directions", directions),
+        TextAttribute("space origin", "(10,20,30)")};
+    return NiftiAffine(*Read("data.nii"));
+  };
+  AddCoordinate("x", {10, 10.5, 11});
+  AddArray(Datatype::Integer(2, true), {2, 2, 2, 3}, {"", "", "", "x"});
+  const NiftiAffine affine = affine_of("(0.5,0,0) (0,0.25,0) (0,0,2) none");
+  EXPECT_EQ(affine.sform, 1);
+  EXPECT_THAT(affine.rows, ElementsAre(-0.5F, 0, 0, -10, 0, -0.25F, 0, -20, 0, 0, 2, 30));
+  // An oblique one.
+  EXPECT_THAT(affine_of("(0.5, 1, 0) (0, 0.25, 0) (0, 0, 2) none").rows,
+              ElementsAre(-0.5F, 0, 0, -10, -1, -0.25F, 0, -20, 0, 0, 2, 30));
+  // Axes of NIfTI's space come first. A plane has no third vector.
+  EXPECT_EQ(affine_of("none (0.5,0,0) (0,0.25,0) (0,0,2)").sform, 0);
+  EXPECT_THAT(ReadText("data.nhdr"),
+              HasSubstr("space directions: none (-0.5,0,0) (0,-0.25,0) (0,0,2)\n"));
+  EXPECT_EQ(affine_of("(0.5,0,0) (0,0.25,0) none none").sform, 0);
+}
+
 class MrcViewTest : public GridTest {
  protected:
   // Words by the numbers that MRC2014 gives them.
