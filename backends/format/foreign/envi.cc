@@ -2,6 +2,7 @@
 //
 // ENVI: a header of text next to a flat file of pixels, by
 // https://www.nv5geospatialsoftware.com/docs/ENVIHeaderFiles.html.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -212,34 +213,50 @@ Result<std::vector<Axis>> AxesOf(const EnviHeader& header) {
   return BadInput("interleave: {}", model::Quote(header["interleave"]));
 }
 
-// The one number that a field has for all bands, in braces or without. Where it has not just
-// one, no attribute can say it, and `array` gets a note.
-std::optional<double> FactorOfBands(const EnviHeader& header, std::string_view field,
-                                    double neutral, DescribedArray& array) {
+// The numbers that a field has for the bands, in braces or without: just one if all bands have
+// the same. nullopt, and a note of `array`, if there are others.
+std::optional<std::vector<double>> FactorsOfBands(const EnviHeader& header,
+                                                  std::string_view field, double neutral,
+                                                  DescribedArray& array) {
   const std::string_view text = header[field];
-  if (text.empty()) return neutral;
+  if (text.empty()) return std::vector<double>{neutral};
   auto items = ItemsOf(text);
   if (!text.starts_with('{')) items = {text};
-  const uint64_t bands = ParseCount(header["bands"]).value_or(1);
-  std::optional<double> factor;
-  bool is_one = items.size() == 1 || items.size() == bands;
+  std::vector<double> factors;
   for (const std::string_view item : items) {
     const auto number = ParseReal(item);
-    is_one = is_one && number && std::isfinite(*number) && (!factor || *factor == *number);
-    factor = number;
+    if (number && std::isfinite(*number)) factors.push_back(*number);
   }
-  if (is_one && factor) return factor;
+  const bool is_for_bands =
+      items.size() == 1 || items.size() == ParseCount(header["bands"]).value_or(1);
+  if (is_for_bands && !factors.empty() && factors.size() == items.size()) {
+    const auto is_first = [&](double factor) { return factor == factors[0]; };
+    if (std::ranges::all_of(factors, is_first)) factors.resize(1);
+    return factors;
+  }
   array.notes.push_back(
-      fmt::format("{}: not one number for all bands: gain and offset are not applied", field));
+      fmt::format("{}: not one number for each band: gain and offset are not applied", field));
   return std::nullopt;
 }
 
 void AddFactors(const EnviHeader& header, DescribedArray& array) {
-  const auto gain = FactorOfBands(header, "data gain values", 1, array);
-  const auto offset = FactorOfBands(header, "data offset values", 0, array);
-  if (!gain || !offset) return;
-  if (*gain != 1) array.attributes.push_back(RealAttribute("scale_factor", *gain));
-  if (*offset != 0) array.attributes.push_back(RealAttribute("add_offset", *offset));
+  auto gains = FactorsOfBands(header, "data gain values", 1, array);
+  auto offsets = FactorsOfBands(header, "data offset values", 0, array);
+  if (!gains || !offsets) return;
+  const size_t count = std::max(gains->size(), offsets->size());
+  if (count > 1) {
+    gains->resize(count, gains->front());
+    offsets->resize(count, offsets->front());
+    array.attributes.push_back(RealsAttribute("band_scale", *gains));
+    array.attributes.push_back(RealsAttribute("band_offset", *offsets));
+    return;
+  }
+  if (gains->front() != 1) {
+    array.attributes.push_back(RealAttribute("scale_factor", gains->front()));
+  }
+  if (offsets->front() != 0) {
+    array.attributes.push_back(RealAttribute("add_offset", offsets->front()));
+  }
 }
 
 // The code of a UTM zone on WGS 84: "{UTM, 1, 1, x, y, dx, dy, 33, South, WGS-84}". Other

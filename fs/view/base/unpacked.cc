@@ -116,7 +116,7 @@ std::optional<ArrayInput> UnpackNumbers(const ArrayInput& input, Number number,
 }
 
 // The factors of the shown bands, if they have factors of their own: band_scale and band_offset
-// have one for each index of the dimension "band".
+// have one for each index of the dimension "band", or "wavelength" of bands that have one.
 struct BandFactors {
   size_t band = 0;  // the dimension of the whole array
   std::vector<double> scales, offsets;
@@ -129,7 +129,10 @@ std::optional<BandFactors> BandFactorsOf(const ArrayInput& input) {
   const ArrayPart part = PartOf(input);
   const size_t rank = part.selection.size();
   size_t band = 0;
-  while (band < rank && DimensionName(part.whole, band) != "band") ++band;
+  const auto is_band = [](std::string_view name) {
+    return name == "band" || name == "wavelength";
+  };
+  while (band < rank && !is_band(DimensionName(part.whole, band))) ++band;
   if (band == rank || !backends::TakeNumbers(attributes, "band_scale", scales) ||
       !backends::TakeNumbers(attributes, "band_offset", offsets) || scales.empty() ||
       scales.size() != part.whole.shape[band] || offsets.size() != scales.size()) {

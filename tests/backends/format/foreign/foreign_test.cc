@@ -327,6 +327,12 @@ TEST_F(EnviTest, GainAndOffsetAreAFactorAndASummand) {
   EXPECT_TRUE(files_.AttributeOf("a.hdr", "a", "scale_factor").is_null()) << "which one?";
   files_.Put("a.hdr", two + "data gain values = {0.5, 2}\ndata offset values = {5, 5}\n");
   EXPECT_TRUE(files_.AttributeOf("a.hdr", "a", "add_offset").is_null()) << "without its gain";
+  EXPECT_EQ(files_.AttributeOf("a.hdr", "a", "band_scale"),
+            model::Value(model::Value::List{0.5, 2.0}));
+  EXPECT_EQ(files_.AttributeOf("a.hdr", "a", "band_offset"),
+            model::Value(model::Value::List{5.0, 5.0}));
+  files_.Put("a.hdr", two + "data gain values = {0.5, 2, 3}\n");
+  EXPECT_TRUE(files_.AttributeOf("a.hdr", "a", "band_scale").is_null()) << "of two bands";
 }
 
 TEST_F(EnviTest, IgnoredValueIsTheFillValue) {

@@ -917,6 +917,8 @@ TEST_F(UnpackedTest, BandsHaveTheirOwnFactors) {
   add({"band", "x"}, {2, 3});
   EXPECT_THAT(Numbers<double>("values.raw", "/p"), ElementsAre(10, 20, 30, 405, nan, 605));
   EXPECT_THAT(Numbers<double>("values[-1].raw", "/p"), ElementsAre(405, nan, 605));
+  add({"wavelength", "x"}, {2, 3});
+  EXPECT_THAT(Numbers<double>("values[-1].raw", "/p"), ElementsAre(405, nan, 605));
   add({"y", "x"}, {2, 3});
   EXPECT_THAT(Text("values.txt", "/p"), HasSubstr("6"));
   EXPECT_EQ(Numbers<float>("values.raw", "/p")[5], 6);
