@@ -348,7 +348,11 @@ std::optional<ImageJ> ReadImageJ(const std::string& description, uint64_t pages,
     const size_t end = std::min(description.find('\n', at), description.size());
     const std::string line = description.substr(at, end - at);
     const size_t equal = line.find('=');
-    if (equal != line.npos) lines.emplace(line.substr(0, equal), line.substr(equal + 1));
+    if (equal != line.npos) {
+      std::string value = line.substr(equal + 1);
+      value.erase(0, value.find_first_not_of(' '));  // some writers fill up short numbers
+      lines.emplace(line.substr(0, equal), std::move(value));
+    }
     at = end + 1;
   }
   const auto number_of = [&]<typename T>(std::string_view key, T otherwise) {

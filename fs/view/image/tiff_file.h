@@ -28,7 +28,8 @@ struct TiffLevel {
 struct TiffPixels {
   double width = 0;  // 0 if it is not known
   double height = 0;
-  double depth = 0;  // from one page to the next
+  double depth = 0;    // from one page to the next
+  double seconds = 0;  // from one frame to the next
 };
 
 struct TiffContent {

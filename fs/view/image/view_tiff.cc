@@ -18,6 +18,7 @@
 #include "fs/view/image/views.h"
 #include "fs/view/place/geometry.h"
 #include "fs/view/place/page_names.h"
+#include "fs/view/place/physical_unit.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -117,6 +118,7 @@ struct PixelAxes {
   std::string_view unit;  // empty where nobody knows
   Axis x, y;
   std::optional<Axis> z;  // in the same unit
+  std::optional<Axis> t;  // of frames, in a unit of time
 };
 
 bool MayHaveSize(const Axis& axis) { return axis.coordinates || axis.known || axis.spacing; }
@@ -124,6 +126,11 @@ bool MayHaveSize(const Axis& axis) { return axis.coordinates || axis.known || ax
 PixelAxes PixelAxesOf(const Picture& picture, const Geometry& geometry) {
   PixelAxes axes;
   if (!picture.raster.y_axis) return axes;
+  for (size_t d = 0; d < *picture.raster.y_axis; ++d) {
+    const Axis& axis = geometry.axes[d];
+    const bool is_time = StackAxisOf(axis) == kFrames && TimeUnitOf(axis.units);
+    if (is_time && MayHaveSize(axis)) axes.t = axis;
+  }
   axes.x = geometry.axes[picture.raster.x_axis];
   axes.y = geometry.axes[*picture.raster.y_axis];
   if (!MayHaveSize(axes.x) || !MayHaveSize(axes.y) || axes.x.units != axes.y.units) return axes;
@@ -144,6 +151,11 @@ model::Result<double> ReadSizeOf(const Axis& axis) {
 
 model::Result<TiffPixels> ReadPixels(const PixelAxes& axes) {
   TiffPixels pixels;
+  if (axes.t) {
+    NDLFS_TRY(pixels.seconds, ReadSizeOf(*axes.t));
+    pixels.seconds *= TimeUnitOf(axes.t->units)->size;
+  }
+  if (axes.unit.empty()) return pixels;
   NDLFS_TRY(pixels.width, ReadSizeOf(axes.x));
   NDLFS_TRY(pixels.height, ReadSizeOf(axes.y));
   if (axes.z) {
@@ -154,12 +166,16 @@ model::Result<TiffPixels> ReadPixels(const PixelAxes& axes) {
 
 // The text has a fixed size: blanks stand for digits that a number does not have.
 std::string DescribePixels(const PixelAxes& axes, const TiffPixels& pixels) {
-  if (axes.unit.empty()) return {};
-  std::string text = fmt::format("unit={}\n", axes.unit);
-  if (!axes.z) return text;
-  constexpr int kWidth = 24;
-  return text + (pixels.depth > 0 ? fmt::format("spacing={:>{}}\n", pixels.depth, kWidth)
-                                  : std::string(kWidth + 8, ' ') + '\n');
+  const auto line = [](std::string_view name, double number) {
+    constexpr int kWidth = 24;
+    return number > 0 ? fmt::format("{}={:>{}}\n", name, number, kWidth)
+                      : std::string(name.size() + 1 + kWidth, ' ') + '\n';
+  };
+  std::string text;
+  if (!axes.unit.empty()) text += fmt::format("unit={}\n", axes.unit);
+  if (!axes.unit.empty() && axes.z) text += line("spacing", pixels.depth);
+  if (axes.t) text += line("finterval", pixels.seconds);
+  return text;
 }
 
 // ImageJ reads the first directory only, and finds the other pages behind that one's by this
@@ -197,7 +213,7 @@ void AddStack(const Picture& picture, const Geometry& geometry, TiffContent& con
   }
   PixelAxes axes = PixelAxesOf(picture, geometry);
   if (content.place && content.place->is_earth) axes.unit = {};
-  if (!axes.unit.empty()) content.read_pixels = [axes] { return ReadPixels(axes); };
+  if (!axes.unit.empty() || axes.t) content.read_pixels = [axes] { return ReadPixels(axes); };
   content.describe = [picture, stack, axes](const TiffPixels& pixels) {
     return DescribeStack(picture, stack, axes, pixels);
   };

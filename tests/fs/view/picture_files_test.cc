@@ -627,6 +627,13 @@ TEST_F(TiffTest, PixelsHaveASize) {
   EXPECT_EQ(ReadTiff().bytes.size(), tiff.bytes.size());
 }
 
+TEST_F(TiffTest, FramesHaveAnInterval) {
+  AddCoordinate("t", {0, 0.5}, {TextAttribute("units", "min")});
+  AddArray(Datatype::Float32(), {2, 3, 4}, {"t", "y", "x"});
+  EXPECT_THAT(ReadTiff().Text(0, 270),
+              HasSubstr("frames=2\nfinterval=                      30\nloop"));
+}
+
 TEST_F(TiffTest, MapsAreBandsWithNames) {
   AddLongitude();
   AddLatitude();

@@ -526,7 +526,7 @@ TEST_F(TiffPagesTest, PagesOfImageJHaveTheirOrder) {
 
 TEST_F(TiffPagesTest, PixelsOfImageJHaveSizes) {
   const std::string text =
-      "ImageJ=1.53\nimages=4\nslices=2\nframes=2\nspacing=2.5\nfinterval=0.5\n"
+      "ImageJ=1.53\nimages=4\nslices=2\nframes=2\nspacing=   2.5\nfinterval=0.5\n"
       "unit=\\u00B5m\nzunit=nm\n";
   TiffBuilder file;
   auto fields = TiffBuilder::Image(2, 1, 8, file.Data("abcdefgh"));
