@@ -227,11 +227,7 @@ bool IsStraight(const Placement& placement) {
 }
 
 std::string_view UnitOf(int units, size_t axis) {
-  if (axis < 3) {
-    constexpr std::array<std::string_view, 4> kSpace = {"", "m", "mm", "um"};
-    const auto code = static_cast<size_t>(units & 0x07);
-    return code < kSpace.size() ? kSpace[code] : std::string_view();
-  }
+  if (axis < 3) return LengthUnitOfNifti(units);
   switch (axis == 3 ? units & 0x38 : 0) {
     case 8:
       return "s";

@@ -115,6 +115,12 @@ void SetQuaternion(const Placement& placement, NiftiPlace& place) {
 
 }  // namespace
 
+std::string_view LengthUnitOfNifti(int units) {
+  constexpr std::array<std::string_view, 4> kLengths = {"", "m", "mm", "um"};
+  const auto code = static_cast<size_t>(units & 0x07);
+  return code < kLengths.size() ? kLengths[code] : "";
+}
+
 void AddOtherForm(NiftiPlace& place) {
   const Placement placement = PlacementOf(place);
   if (place.qform <= 0 && place.sform > 0) SetQuaternion(placement, place);

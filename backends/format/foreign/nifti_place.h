@@ -19,6 +19,9 @@ struct Placement {
   bool operator==(const Placement&) const = default;
 };
 
+// The word for the lengths of xyzt_units; empty where they are unknown.
+std::string_view LengthUnitOfNifti(int units);
+
 // The fields of NIfTI-1 and NIfTI-2 that tell the place.
 struct NiftiPlace {
   int qform = 0;  // qform_code and sform_code: 0 where the space is unknown
@@ -29,6 +32,8 @@ struct NiftiPlace {
   std::array<double, 8> pixdim{};
   int units = 0;  // xyzt_units
 
+  // The unit of lengths; empty where it is unknown.
+  std::string_view length_unit() const { return LengthUnitOfNifti(units); }
   // The code of the form that counts: sform, else qform.
   int code() const { return sform > 0 ? sform : qform > 0 ? qform : 0; }
 };

@@ -76,16 +76,29 @@ std::string Line(const MetaImage& image, std::string_view field, const WordOf& w
   return line + '\n';
 }
 
-// The unit of all axes; empty if they have several, or one that MetaIO has no word for.
-std::string DistanceUnitOf(const MetaImage& image) {
-  std::string found;
-  for (size_t n = 0; n < image.lengths.size(); ++n) {
-    const auto unit = LengthUnitOf(image.geometry.axes[image.DimensionOf(n)].units);
-    if (!unit || (n > 0 && unit->symbol != found)) return {};
-    found = unit->symbol;
+// The unit of all axes, of which MetaIO has few, and what a number of each axis is in it.
+struct MetaUnit {
+  std::string_view word;  // empty where nobody knows, or an axis has no length
+  std::vector<double> factors;
+};
+
+MetaUnit UnitOf(const MetaImage& image) {
+  const size_t rank = image.lengths.size();
+  MetaUnit made{"", std::vector<double>(rank, 1)};
+  const auto& space = image.geometry.image;
+  const std::string_view of_header = space && space->header ? space->header->length_unit() : "";
+  std::vector<double> sizes;
+  for (size_t n = 0; n < rank; ++n) {
+    const std::string& of_axis = image.geometry.axes[image.DimensionOf(n)].units;
+    const auto unit = LengthUnitOf(of_header.empty() ? of_axis : of_header);
+    if (!unit) return made;
+    sizes.push_back(unit->size);
   }
-  if (found == "\u00b5m") return "um";
-  return found == "mm" || found == "cm" ? found : "";
+  const double first = sizes.empty() ? 0 : sizes.front();
+  made.word = first == 1e-6 ? "um" : first == 1e-2 ? "cm" : "mm";
+  const double size = first == 1e-6 || first == 1e-2 ? first : 1e-3;
+  for (size_t n = 0; n < rank; ++n) made.factors[n] = sizes[n] / size;
+  return made;
 }
 
 // Where the first element is, how far elements are from each other, and unit vectors along the
@@ -145,6 +158,7 @@ Result<MetaPlace> ReadMetaPlace(const MetaImage& image) {
 // ElementDataFile comes last: readers stop there, so nothing fills up the end. Numbers that are
 // known only by coordinates are equally wide instead.
 std::string Render(const MetaImage& image, const MetaPlace& place) {
+  const MetaUnit unit = UnitOf(image);
   const NumberText text = NumberText::Exact();
   constexpr int kWidth = 24;
   const auto number = [&](size_t n, double value) {
@@ -169,16 +183,16 @@ std::string Render(const MetaImage& image, const MetaPlace& place) {
     }
   }
   out += '\n';
-  out += Line(image, "Offset", [&](size_t n) { return number(n, place.origin[n]); });
+  out += Line(image, "Offset",
+              [&](size_t n) { return number(n, place.origin[n] * unit.factors[n]); });
   // MetaIO names the directions that axes come from: RAI if they run to the left, the back and
   // up.
   if (image.lengths.size() == 3) {
     out += fmt::format("AnatomicalOrientation = {}\n", place.is_oriented ? "RAI" : "???");
   }
-  out += Line(image, "ElementSpacing", [&](size_t n) { return number(n, place.spacing[n]); });
-  if (const std::string unit = DistanceUnitOf(image); !unit.empty()) {
-    out += fmt::format("DistanceUnits = {}\n", unit);
-  }
+  out += Line(image, "ElementSpacing",
+              [&](size_t n) { return number(n, place.spacing[n] * unit.factors[n]); });
+  if (!unit.word.empty()) out += fmt::format("DistanceUnits = {}\n", unit.word);
   out += Line(image, "DimSize", [&](size_t n) { return image.lengths[n]; });
   if (image.channels > 1) {
     out += fmt::format("ElementNumberOfChannels = {}\n", image.channels);

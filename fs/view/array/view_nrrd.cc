@@ -92,6 +92,7 @@ struct NrrdSpace {
   std::vector<Axis> axes;  // the fastest first
   std::vector<double> origin;
   bool is_oriented = false;  // to the right, the front and the top of a patient
+  std::string unit;          // of all axes, if the header has one
 };
 
 struct NrrdPlace {
@@ -130,6 +131,7 @@ std::optional<NrrdSpace> SpaceOfHeader(const Nrrd& nrrd, const NiftiPlace& heade
   const Placement placement = PlacementIn(image, header);
   NrrdSpace space;
   space.is_oriented = header.code() > 0;
+  space.unit = header.length_unit();
   space.origin.assign(placement.origin.begin(), placement.origin.end());
   for (size_t n = 0; n < 3; ++n) {
     const auto& column = placement.columns[n];
@@ -168,12 +170,15 @@ std::string RenderSpace(const Nrrd& nrrd, const NrrdSpace& space, const NumberTe
     return found == space.axes.end() ? std::string("none") : VectorText(found->direction, text);
   });
   out += fmt::format("space origin: {}\n", VectorText(space.origin, text));
-  const std::string units = PlainName(nrrd.geometry.axes[space.axes.front().dimension].units);
-  if (units.empty()) return out;
+  const auto unit_of = [&](size_t d) {
+    if (!space.unit.empty()) return space.unit;
+    return PlainName(PrintableAscii(nrrd.geometry.axes[d].units));
+  };
+  if (unit_of(space.axes.front().dimension).empty()) return out;
   out += "space units:";
   for (size_t i = 0; i < space.origin.size(); ++i) {
     const size_t d = space.axes[std::min(i, space.axes.size() - 1)].dimension;
-    out += fmt::format(" \"{}\"", PlainName(nrrd.geometry.axes[d].units));
+    out += fmt::format(" \"{}\"", unit_of(d));
   }
   return out + '\n';
 }
@@ -244,6 +249,7 @@ uint64_t LongestHeader(const Nrrd& nrrd) {
   if (!nrrd.geometry.image) return longest;
   NiftiPlace header;
   header.sform = 1;
+  header.units = 2;
   place.space = SpaceOfHeader(nrrd, header);
   if (place.space)
     longest = std::max(longest, Render(nrrd, place, NumberText::Widest()).size());

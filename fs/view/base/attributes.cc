@@ -65,6 +65,9 @@ std::string EncodingOfText(const model::Datatype& type) {
 
 std::string PrintableAscii(std::string_view text) {
   std::string out(text);
+  for (const std::string_view micro : {"\u00b5", "\u03bc"}) {
+    for (size_t at; (at = out.find(micro)) != out.npos;) out.replace(at, micro.size(), "u");
+  }
   std::ranges::replace_if(
       out, [](char c) { return c < ' ' || c > '~'; }, '?');
   return out;

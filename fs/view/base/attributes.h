@@ -34,7 +34,8 @@ std::string CfTimeUnits(const model::TimeUnit& unit);
 // decode them: "UTF-8", "ISO-8859-1". Empty for ASCII, which needs none, and for other types.
 std::string EncodingOfText(const model::Datatype& type);
 
-// `text` in printable ASCII on one line: other characters become '?'.
+// `text` in printable ASCII on one line: other characters become '?', and the sign of "micro"
+// becomes 'u'.
 std::string PrintableAscii(std::string_view text);
 
 // Whether `units` are one of CF's words for degrees of longitude: "degrees_east"; of latitude.

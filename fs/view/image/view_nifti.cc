@@ -19,6 +19,7 @@
 #include "fs/view/image/views.h"
 #include "fs/view/place/geometry.h"
 #include "fs/view/place/image_place.h"
+#include "fs/view/place/physical_unit.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -148,33 +149,19 @@ struct NiftiFields {
   double first_time = 0;
 };
 
-// xyzt_units of a length and a time, and what a number of them is in it; code 0 where there is
-// no word for them.
+// xyzt_units of a time, and what a number of it is in this unit; code 0 where there is no word
+// for it.
 struct NiftiUnit {
   int code = 0;
   double factor = 1;
 };
 
-NiftiUnit UnitOfSpace(std::string_view units) {
-  struct Word {
-    std::string_view name;
-    NiftiUnit unit;
-  };
-  constexpr int kMetre = 1;
-  constexpr int kMillimetre = 2;
-  constexpr int kMicrometre = 3;
-  static constexpr std::array<Word, 22> kWords = {{
-#include "fs/view/image/nifti_lengths.inc"
-  }};
-  const auto found = std::ranges::find(kWords, units, &Word::name);
-  return found == kWords.end() ? NiftiUnit() : found->unit;
-}
-
-int UnitOfTime(std::string_view units) {
-  if (units == "s" || units == "second" || units == "seconds") return 8;
-  if (units == "ms" || units == "millisecond") return 16;
-  if (units == "us" || units == "microsecond") return 24;
-  return 0;
+NiftiUnit UnitOfTime(std::string_view units) {
+  const auto unit = TimeUnitOf(units.substr(0, units.find(" since ")));
+  if (!unit) return {};
+  if (unit->size == 1e-3) return {16, 1};
+  if (unit->size == 1e-6) return {24, 1};
+  return {8, unit->size};
 }
 
 // One unit for all three axes, and the factor of each.
@@ -190,12 +177,18 @@ SpaceUnits UnitsOfSpace(const Geometry& geometry, const Dimensions& dimensions) 
     const Axis& axis = geometry.axes[*dimensions.axes[n]];
     // Of channels, there is nothing that a unit could belong to.
     if (axis.units.empty() && !axis.coordinates && !axis.known) continue;
-    const NiftiUnit unit = UnitOfSpace(axis.units);
-    if (unit.code == 0 || (units.code != 0 && units.code != unit.code)) return {};
-    units.code = unit.code;
-    units.factors[n] = unit.factor;
+    const auto unit = LengthUnitOf(axis.units);
+    if (!unit) return {};
+    constexpr std::array<double, 3> kLengths = {1, 1e-3, 1e-6};  // those of the codes 1, 2, 3
+    if (units.code == 0) units.code = unit->size >= 1 ? 1 : unit->size >= 1e-3 ? 2 : 3;
+    units.factors[n] = unit->size / kLengths[static_cast<size_t>(units.code) - 1];
   }
   return units;
+}
+
+NiftiUnit TimeOf(const Geometry& geometry, const Dimensions& dimensions) {
+  if (dimensions.axes.size() <= 3 || !dimensions.axes[3]) return {};
+  return UnitOfTime(geometry.axes[*dimensions.axes[3]].units);
 }
 
 // Voxels, their sizes and where the first one is, by regular coordinates. The space is known
@@ -206,14 +199,15 @@ NiftiPlace PlaceByCoordinates(const Geometry& geometry, const Dimensions& dimens
   NiftiPlace place;
   place.pixdim.fill(1);
   const SpaceUnits units = UnitsOfSpace(geometry, dimensions);
-  place.units = units.code;
+  const NiftiUnit time = TimeOf(geometry, dimensions);
+  place.units = units.code + time.code;
   for (size_t n = 0; n < 3; ++n) place.rows[n][n] = units.factors[n];
   for (size_t n = 0; n < dimensions.axes.size(); ++n) {
     const auto d = dimensions.axes[n];
     if (!d) continue;
     const Axis& axis = geometry.axes[*d];
     const auto& found = steps[*d];
-    const double factor = n < 3 ? units.factors[n] : 1;
+    const double factor = n < 3 ? units.factors[n] : n == 3 ? time.factor : 1;
     place.pixdim[n + 1] = SpacingOf(axis, found) * factor;
     if (n >= 3) continue;
     place.rows[n][n] = place.pixdim[n + 1];
@@ -221,9 +215,6 @@ NiftiPlace PlaceByCoordinates(const Geometry& geometry, const Dimensions& dimens
     if (!std::isnan(found->step)) place.rows[n][n] = found->step * factor;
     place.rows[n][3] = found->first * factor;
     place.sform = kAligned;
-  }
-  if (dimensions.axes.size() > 3 && dimensions.axes[3]) {
-    place.units += UnitOfTime(geometry.axes[*dimensions.axes[3]].units);
   }
   return place;
 }
@@ -254,7 +245,7 @@ Result<NiftiFields> ReadPlace(const Geometry& geometry, const Dimensions& dimens
   NDLFS_TRY(const AllSteps steps, ReadAllSteps(geometry));
   NiftiFields fields{PlaceByCoordinates(geometry, dimensions, steps)};
   if (dimensions.axes.size() > 3 && dimensions.axes[3] && steps[*dimensions.axes[3]]) {
-    fields.first_time = steps[*dimensions.axes[3]]->first;
+    fields.first_time = steps[*dimensions.axes[3]]->first * TimeOf(geometry, dimensions).factor;
   }
   // In an order that the header has no words for, coordinates have none either.
   if (geometry.image && !dimensions.has_image) fields.place.sform = 0;

@@ -282,6 +282,20 @@ TEST_F(NiftiTest, AffineIsThatOfCoordinates) {
   EXPECT_THAT(affine.rows, ElementsAre(0.5F, 0, 0, 0, 0, -2, 0, 4, 0, 0, 1, 0));
 }
 
+TEST_F(NiftiTest, UnitsWithoutACodeAreConverted) {
+  AddCoordinate("x", {0, 0.5, 1}, {TextAttribute("units", "km")});
+  AddCoordinate("y", {4, 2}, {TextAttribute("units", "m")});
+  AddCoordinate("time", {1, 3}, {TextAttribute("units", "hours since 2000-01-01")});
+  AddArray(Datatype::Integer(2, true), {2, 1, 2, 3}, {"time", "", "y", "x"});
+  const std::string file = *Read("data.nii");
+  EXPECT_EQ(NumberAt<char>(file, 123), 1 + 8);
+  EXPECT_EQ(NumberAt<float>(file, 80), 500);
+  EXPECT_EQ(NumberAt<float>(file, 84), 2);
+  EXPECT_EQ(NumberAt<float>(file, 92), 7200);
+  EXPECT_EQ(NumberAt<float>(file, 136), 3600);
+  EXPECT_EQ(NiftiAffine(file).rows[7], 4);
+}
+
 TEST_F(NiftiTest, OrientationThatNobodyKnowsIsUnknown) {
   AddArray(Datatype::Integer(2, true), {2, 3, 4});
   EXPECT_EQ(NiftiAffine(*Read("data.nii")).sform, 0);
@@ -337,7 +351,9 @@ TEST_F(NiftiSourceTest, HeaderOfTheSourceIsKept) {
       ReadText("data.nhdr"),
       HasSubstr("space: right-anterior-superior\n"
                 "space directions: (0,2,0) (0,0,3) (4,0,0)\nspace origin: (10,20,30)\n"));
+  EXPECT_THAT(ReadText("data.nhdr"), HasSubstr("space units: \"mm\" \"mm\" \"mm\"\n"));
   EXPECT_THAT(ReadText("data.mhd"), HasSubstr("AnatomicalOrientation = RAI\n"));
+  EXPECT_THAT(ReadText("data.mhd"), HasSubstr("DistanceUnits = mm\n"));
 }
 
 TEST_F(NiftiSourceTest, PartsAreMovedWithTheirAffine) {

@@ -245,6 +245,19 @@ TEST_F(RawHeadersTest, MetaImage) {
   EXPECT_FALSE(Has("data.mhd"));
 }
 
+TEST_F(RawHeadersTest, UnitsAreInTheWordsOfTheHeader) {
+  AddCoordinate("x", {0, 0.5, 1, 1.5}, {TextAttribute("units", "km")});
+  AddCoordinate("y", {0, 2, 4}, {TextAttribute("units", "m")});
+  AddArray(Datatype::Integer(1, true), {3, 4}, {"y", "x"});
+  EXPECT_THAT(ReadText("data.mhd"),
+              HasSubstr("ElementSpacing =                   500000                     2000\n"
+                        "DistanceUnits = mm\n"));
+  AddCoordinate("x", {0, 0.5, 1, 1.5}, {TextAttribute("units", "\u00b5m")});
+  AddArray(Datatype::Integer(1, true), {4}, {"x"});
+  EXPECT_THAT(ReadText("data.nhdr"), HasSubstr("units: \"um\"\n"));
+  EXPECT_THAT(ReadText("data.mhd"), HasSubstr("DistanceUnits = um\n"));
+}
+
 TEST_F(RawHeadersTest, Xdmf) {
   AddMapOf(Datatype::Integer(2, false));
   const std::string text = ReadText("data.xmf");
