@@ -3,33 +3,55 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
 
+std::vector<std::string> PathsOfNamed(std::string_view group, std::string_view name) {
+  if (name.empty()) return {};
+  std::vector<std::string> paths;
+  if (name.find('/') == std::string_view::npos) {
+    for (;; group = model::ParentPath(group)) {
+      paths.push_back(model::JoinPath(group, name));
+      if (group == "/") return paths;
+    }
+  }
+  std::vector<std::string_view> parts;
+  if (!name.starts_with('/')) parts = model::SplitPath(group);
+  for (const std::string_view part : model::SplitPath(name)) {
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (!parts.empty()) {
+      parts.pop_back();
+    }
+  }
+  std::string path;
+  for (const std::string_view part : parts) path = model::JoinPath(path, part);
+  return {std::move(path)};
+}
+
 model::Result<std::optional<NamedObject>> FindNamed(std::shared_ptr<const GroupInput> group,
                                                     std::string_view name) {
-  const std::vector<std::string_view> parts = model::SplitPath(name);
-  const bool is_path = name.find('/') != std::string_view::npos;
-  while (name.starts_with('/') && group != nullptr && group->path() != "/") {
-    group = group->Outer();
-  }
-  for (; group != nullptr && !parts.empty(); group = group->Outer()) {
-    NamedObject found{group->path(), {.group = group}};
-    for (const std::string_view part : parts) {
+  if (group == nullptr) return std::nullopt;
+  for (const std::string& path : PathsOfNamed(group->path(), name)) {
+    while (group != nullptr && !model::IsBelow(path, group->path())) group = group->Outer();
+    if (group == nullptr) return std::nullopt;
+    NamedObject found{path, {.group = group}};
+    const size_t above = model::SplitPath(group->path()).size();
+    const std::vector<std::string_view> parts = model::SplitPath(path);
+    for (const std::string_view part : std::span(parts).subspan(above)) {
       if (found.child.group == nullptr) return std::nullopt;
       auto child = found.child.group->Load(part);
       if (!child && child.error().is_transient() &&
           child.error().code() != model::ErrorCode::kDenied) {
         return model::Propagate(std::move(child).error(), name);
       }
-      found.path = model::JoinPath(found.path, part);
       found.child = child ? *std::move(child) : GroupChild();
     }
     if (found.child.node != nullptr) return found;
-    if (is_path) return std::nullopt;
   }
   return std::nullopt;
 }

@@ -15,10 +15,13 @@
 
 namespace ndlfs::fs {
 
-// The object that an attribute of an array in `group` calls `name`, by the scopes of CF
-// (section 2.7): a path name from "/" on or, if it has a '/', from `group` on; else the name in
-// `group`, or in the nearest group around it that has it. nullopt if there is none that can be
-// shown; an error is transient.
+// The path names that an attribute of an array in `group` may mean by `name`, by the scopes of
+// CF (section 2.7): that from "/" on or, if it has a '/', from `group` on; else the name in
+// `group` and in the groups around it, the nearest first.
+std::vector<std::string> PathsOfNamed(std::string_view group, std::string_view name);
+
+// The object that an attribute of an array in `group` calls `name`: see PathsOfNamed(). nullopt
+// if there is none that can be shown; an error is transient.
 struct NamedObject {
   std::string path;
   GroupChild child;

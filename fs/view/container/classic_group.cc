@@ -15,6 +15,7 @@
 #include "backends/format/netcdf3/layout.h"
 #include "backends/format/packing.h"
 #include "fs/view/base/attributes.h"
+#include "fs/view/container/group_children.h"
 #include "fs/view/container/name_table.h"
 #include "fs/view/elements/converted_elements.h"
 #include "model/ndl/ndl_writer.h"
@@ -512,6 +513,7 @@ class Builder {
   }
 
   Content Build(const std::vector<model::Attribute>& group_attributes) {
+    for (const Noted& array : arrays_) names_by_path_.emplace(array.path, array.name);
     for (const Noted& array : arrays_) {
       if (array.is_coordinate) coordinate_names_[array.path] = array.name;
     }
@@ -718,9 +720,31 @@ class Builder {
     }
   }
 
+  // Writes the names of arrays as they are in the file: an attribute may have paths.
+  void NameArrays(const Noted& array, std::vector<Attribute>& attributes) const {
+    for (Attribute& attribute : attributes) {
+      if (attribute.type != Type::kChar) continue;
+      bool is_changed = false;
+      const auto name_in_file = [&](std::string name) {
+        for (const std::string& path : PathsOfNamed(model::ParentPath(array.path), name)) {
+          const auto found = names_by_path_.find(path);
+          if (found == names_by_path_.end()) continue;
+          is_changed = is_changed || found->second != name;
+          return std::string(found->second);
+        }
+        return name;
+      };
+      std::string text = EachNamed(attribute.name, attribute.values, name_in_file);
+      if (!is_changed) continue;
+      attribute.values = std::move(text);
+      attribute.count = attribute.values.size();
+    }
+  }
+
   // With the true name, where that is another one.
-  static std::vector<Attribute> AttributesWithName(const Variable& variable, const Noted& array,
-                                                   Attributes attributes, bool is_cdf5) {
+  std::vector<Attribute> AttributesWithName(const Variable& variable, const Noted& array,
+                                            Attributes attributes, bool is_cdf5) const {
+    NameArrays(array, attributes.list);
     const std::string_view true_name = model::BaseName(array.path);
     if (variable.name != true_name) {
       AttributeList(attributes).Add(MakeText(kTrueName, std::string(true_name)));
@@ -741,6 +765,7 @@ class Builder {
   std::vector<Noted> arrays_;
   Content content_;
   std::map<std::string, std::string> coordinate_names_;  // of variables, by path name
+  std::map<std::string_view, std::string_view> names_by_path_;
   NameTable names_{&ValidName};
   NameTable dimension_names_{&ValidName};
   std::map<std::string, uint32_t> dimensions_;  // by what KeyOf says

@@ -2,6 +2,7 @@
 #include "fs/view/container/group_children.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,18 +32,12 @@ using Loaded = std::optional<Result<GroupChild>>;
 // file has been read (fs/tree/view/later_elements.h).
 constexpr uint64_t kKeptOfEach = 3000;
 
-// The arrays that attributes name, as the attributes call them. The keys of "area: cell_area"
-// are no names, but those of "crs: x y" are.
+// The arrays that attributes name, as the attributes call them.
 std::set<std::string> NamesInAttributes(const std::vector<model::Attribute>& attributes) {
   std::set<std::string> names;
-  for (const std::string_view attribute :
-       {"coordinates", "grid_mapping", "bounds", "climatology", "ancillary_variables",
-        "cell_measures", "formula_terms"}) {
-    for (std::string& word : WordsOf(model::TextOf(attributes, attribute))) {
-      const bool is_key = word.ends_with(':');
-      if (is_key) word.pop_back();
-      if (!is_key || attribute == "grid_mapping") names.insert(std::move(word));
-    }
+  for (const model::Attribute& attribute : attributes) {
+    EachNamed(attribute.name, model::TextOf(attributes, attribute.name),
+              [&](std::string name) { return *names.insert(std::move(name)).first; });
   }
   return names;
 }
@@ -97,6 +92,22 @@ Result<void> LoadEach(
   return take_those_before(names.size());
 }
 
+std::string EachNamed(std::string_view attribute, const std::string& text,
+                      const std::function<std::string(std::string)>& take) {
+  constexpr std::array<std::string_view, 7> kNaming = {
+      "coordinates",         "grid_mapping",  "bounds",       "climatology",
+      "ancillary_variables", "cell_measures", "formula_terms"};
+  if (std::ranges::find(kNaming, attribute) == kNaming.end()) return text;
+  std::string taken;
+  for (std::string& word : WordsOf(text)) {
+    const bool is_key = word.ends_with(':');
+    if (is_key) word.pop_back();
+    if (!is_key || attribute == "grid_mapping") word = take(std::move(word));
+    taken += (taken.empty() ? "" : " ") + word + (is_key ? ":" : "");
+  }
+  return taken;
+}
+
 bool OuterArrays::IsOutside(const std::string& path) const {
   if (path.empty()) return false;
   return holds_subgroups_ ? !model::IsBelow(path, group_.path())
@@ -127,8 +138,10 @@ Result<void> OuterArrays::AddOne(const ArrayInput& array) {
     }
     list_.push_back({path, DimensionName(array, d), **std::move(found)});
   }
-  if (array.group == nullptr || group_.Outer() == nullptr) return {};
+  if (array.group == nullptr) return {};
+  const bool is_root = group_.Outer() == nullptr;
   for (const std::string& name : NamesInAttributes(array.node->attributes())) {
+    if (is_root && (holds_subgroups_ || name.find('/') == std::string::npos)) continue;
     if (!known_.insert(array.group->path() + ' ' + name).second) continue;
     NDLFS_TRY(auto found, FindNamed(array.group, name));
     const bool is_needed = found && found->child.array && IsOutside(found->path);

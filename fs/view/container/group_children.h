@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fs/view/base/view_input.h"
@@ -20,6 +21,13 @@ model::Result<void> LoadEach(
     const GroupInput& group, const std::vector<std::string>& names,
     const std::function<model::Result<void>(const std::string& name,
                                             model::Result<GroupChild> child)>& take);
+
+// Calls `take` for each name of an array in the value `text` of the attribute `attribute`, if
+// it is one of those that name arrays: "coordinates". The keys of "area: cell_area" are no
+// names, but those of "crs: x y" are. What `take` makes of the name is in the text that is
+// returned.
+std::string EachNamed(std::string_view attribute, const std::string& text,
+                      const std::function<std::string(std::string)>& take);
 
 // An array from outside of a group that a file of the group needs.
 struct OuterArray {

@@ -444,6 +444,35 @@ TEST_F(ClassicGroupTest, ArraysThatCannotBeReadAreLeftOut) {
   EXPECT_EQ(LeftOut(content), "a: it cannot be read");
 }
 
+TEST(ClassicArraysTest, ArraysThatAttributesNameByPathHaveTheirNamesInTheFile) {
+  const auto hierarchy = std::make_shared<test::MemoryHierarchy>();
+  for (const char* group : {"/", "/a", "/a/b", "/c"}) hierarchy->AddGroup(group);
+  for (const char* path : {"/crs", "/a/h", "/a/far", "/c/low", "/a/b/x:y"}) {
+    hierarchy->AddArray(path, Undecodable(Datatype::Float32(), {}));
+  }
+  model::Ndarray array;
+  array.shape = {{2, ""}};
+  array.attributes = {model::MakeTextAttribute("grid_mapping", "/crs: x y"),
+                      model::MakeTextAttribute("coordinates", "/a/h  ../far ../../c/low none"),
+                      model::MakeTextAttribute("cell_measures", "area:  h"),
+                      model::MakeTextAttribute("title", "/a/h")};
+  hierarchy->AddArray("/a/b/v", array, Undecodable(Datatype::Float32(), {2}));
+  cache::ChunkCache cache(1 << 20);
+  const auto group = MakeGroupInput(hierarchy, "/a/b", cache).value();
+  ContentBuilder builder;
+  ASSERT_TRUE(VisitArrays(*group, [&](const GroupArray& found) { builder.Add(found); }));
+  const Content content = builder.Build({});
+  const auto& variables = content.header.variables;
+  std::vector<std::string> names;
+  for (const Variable& variable : variables) names.push_back(variable.name);
+  EXPECT_THAT(names, ElementsAre("v", "x:y", "low", "far", "h", "crs"));
+  std::vector<std::string> values;
+  for (const Attribute& attribute : variables.at(0).attributes) {
+    values.push_back(attribute.values);
+  }
+  EXPECT_THAT(values, ElementsAre("crs: x y", "h far low none", "area:  h", "/a/h"));
+}
+
 TEST(ClassicArraysTest, OuterCoordinatesFollowTheArraysOfTheGroup) {
   const auto hierarchy = std::make_shared<test::MemoryHierarchy>();
   hierarchy->AddGroup("/");
