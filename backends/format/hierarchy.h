@@ -47,6 +47,8 @@ struct Node {
   // For arrays: the fill value of the storage stands for missing elements, although no
   // attribute says so. That is the convention of xarray and NCZarr in Zarr v2.
   bool fill_is_missing = false;
+  // The attributes are JSON, in which a list of one item differs from the item.
+  bool has_json_attributes = false;
 
   bool is_group() const { return entity.index() == 0; }
   // For arrays: the ndarray, or the dimension coordinate as one.

@@ -255,6 +255,7 @@ model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
   if (path == "/" && files.kind != NodeFiles::Kind::kV2Group) place.name = name_;
   NDLFS_TRY(Node node, BuildNode(files.kind, documents, place, options_),
             reader_.Describe(files));
+  node.has_json_attributes = true;
   if (path == "/" && node.is_group()) std::get<model::Group>(node.entity).name.clear();
   if (node.error) node.error = std::move(*node.error).In(reader_.Describe(files));
   if (documents.attributes_error && !node.error) node.error = documents.attributes_error;

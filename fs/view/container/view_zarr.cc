@@ -71,7 +71,7 @@ class ZarrBuilder {
     NDLFS_TRY(Level level, TakeGroup(root, "", 0));
     TakeOuter(level);
     std::vector<zarr::Document> documents =
-        zarr::DescribeGroup(root.node().attributes(), level.left_out, version_);
+        zarr::DescribeGroup(root.node(), level.left_out, version_);
     NDLFS_TRY(ViewPtr consolidated, zarr::Consolidate(documents, nodes_, version_));
     return zarr::MakeGroupDirectory(std::move(documents), std::move(level.children),
                                     std::string(zarr::ConsolidatedName(version_)),
@@ -117,8 +117,7 @@ class ZarrBuilder {
     const size_t number = nodes_.size();
     nodes_.push_back({.path = path, .is_group = true});
     NDLFS_TRY(Level level, TakeGroup(group, path + '/', depth));
-    nodes_[number].documents =
-        zarr::DescribeGroup(group.node().attributes(), level.left_out, version_);
+    nodes_[number].documents = zarr::DescribeGroup(group.node(), level.left_out, version_);
     return zarr::MakeGroupDirectory(nodes_[number].documents, std::move(level.children));
   }
 

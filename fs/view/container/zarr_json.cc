@@ -37,15 +37,12 @@ void MarkBare(const Value& value, Json& json) {
   if (!IsFinite(value)) json = std::string(kBare) + json.get<std::string>();
 }
 
-// The item of a list of one text, or of one number of those that tell how numbers are packed:
-// netCDF has lists where other formats have none.
-const Value& WithoutList(const model::Attribute& attribute) {
-  const Value* item =
-      attribute.value.list() ? model::OnlyItem(attribute.value) : &attribute.value;
-  const auto& packing = backends::PackingAttributes();
-  const bool is_one = item != nullptr && (item->text() != nullptr ||
-                                          std::ranges::count(packing, attribute.name) != 0);
-  return is_one ? *item : attribute.value;
+// The item of a list of one, if there can be no such list, or readers want none.
+const Value& WithoutList(const model::Attribute& attribute, bool has_lists) {
+  const Value* item = model::OnlyItem(attribute.value);
+  const bool keeps_list =
+      has_lists && std::ranges::count(backends::PackingAttributes(), attribute.name) == 0;
+  return item == nullptr || keeps_list ? attribute.value : *item;
 }
 
 }  // namespace
@@ -71,7 +68,8 @@ std::optional<Json> ValueToJson(const Datatype& type, const Value& value) {
   return Json::parse(model::FormatInteger(*integer), nullptr, false);
 }
 
-Json AttributesToJson(const std::vector<model::Attribute>& attributes, bool has_bare_nan) {
+Json AttributesToJson(const std::vector<model::Attribute>& attributes, bool has_lists,
+                      bool has_bare_nan) {
   Json object = Json::object();
   Json left_out = Json::array();
   for (const model::Attribute& attribute : attributes) {
@@ -80,7 +78,7 @@ Json AttributesToJson(const std::vector<model::Attribute>& attributes, bool has_
       if (auto parsed = backends::ParseJson(*text)) object[attribute.name] = *std::move(parsed);
       continue;
     }
-    const Value& value = WithoutList(attribute);
+    const Value& value = WithoutList(attribute, has_lists);
     if (auto json = ValueToJson(attribute.type, value)) {
       if (has_bare_nan) MarkBare(value, *json);
       object[attribute.name] = *std::move(json);

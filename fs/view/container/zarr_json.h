@@ -20,11 +20,12 @@ namespace ndlfs::fs::zarr {
 // for values that JSON has no words for. NaN and infinity are text, as the fill values of Zarr.
 std::optional<backends::Json> ValueToJson(const model::Datatype& type,
                                           const model::Value& value);
-// A list of one text is that text, and so is one number of packing. Attributes that JSON has no
-// words for are named in the list `ndlfs_left_out`. With `has_bare_nan`, DocumentText() writes
-// NaN and infinity as bare words, as zarr-python and xarray do in .zattrs. Readers of zarr.json
-// refuse all of it then.
-backends::Json AttributesToJson(const std::vector<model::Attribute>& attributes,
+// A list of one item is that item, as netCDF has no others. With `has_lists`, which is for
+// attributes that are JSON in the source, this is so of the numbers of packing alone.
+// Attributes that JSON has no words for are named in the list `ndlfs_left_out`. With
+// `has_bare_nan`, DocumentText() writes NaN and infinity as bare words, as zarr-python and
+// xarray do in .zattrs. Readers of zarr.json refuse all of it then.
+backends::Json AttributesToJson(const std::vector<model::Attribute>& attributes, bool has_lists,
                                 bool has_bare_nan);
 // A float by its bytes, little-endian, as the fill value of Zarr v3: a NaN other than the usual
 // one is its bits, such as "0x7fc00001".

@@ -68,7 +68,8 @@ void AddFlagsOf(const Datatype& type, Json& attributes) {
 // xarray demands that `_FillValue` is one value in Zarr v3 and, for arrays of floats, the bytes
 // of a little-endian double in base64.
 Json AttributesV3(const ArrayInput& input) {
-  Json object = AttributesToJson(backends::AttributesOfMissing(*input.node), false);
+  Json object = AttributesToJson(backends::AttributesOfMissing(*input.node),
+                                 input.node->has_json_attributes, false);
   AddFlagsOf(input.dtype, object);
   const auto* fill = model::FindAttribute(input.node->attributes(), kFillValue);
   const Value* value = fill ? model::OnlyItem(fill->value) : nullptr;
@@ -279,7 +280,8 @@ void AddV2(const Json& fill, const Json& attributes, const ElementForm& form,
 // As xarray writes and reads it: see DescribeArray().
 void DescribeV2(const ArrayInput& input, const ElementForm& form,
                 const std::optional<Bytes>& absent, StoredArray& array) {
-  Json attributes = AttributesToJson(backends::AttributesOfMissing(*input.node), true);
+  Json attributes = AttributesToJson(backends::AttributesOfMissing(*input.node),
+                                     input.node->has_json_attributes, true);
   AddFlagsOf(input.dtype, attributes);
   const auto names = NamesV2(input, form, !array.name.empty() && !array.source.may_be_absent);
   ChosenFill fill;
@@ -380,9 +382,10 @@ Result<StoredArray> DescribeArray(const ArrayInput& input, Version version, std:
   return array;
 }
 
-std::vector<Document> DescribeGroup(const std::vector<model::Attribute>& attributes,
+std::vector<Document> DescribeGroup(const backends::Node& node,
                                     const std::vector<std::string>& left_out, Version version) {
-  Json object = AttributesToJson(attributes, version == Version::kV2);
+  Json object =
+      AttributesToJson(node.attributes(), node.has_json_attributes, version == Version::kV2);
   for (const std::string& line : left_out) object["ndlfs_left_out"].push_back(line);
   if (version == Version::kV2) {
     return {MakeDocument(kGroupDocument, {{"zarr_format", 2}}),

@@ -27,9 +27,9 @@ namespace ndlfs::fs::zarr {
 model::Result<StoredArray> DescribeArray(const ArrayInput& input, Version version,
                                          std::string name = {});
 
-// The documents of a group with these attributes. `left_out` says what is not in the group, and
-// why, a line each; it becomes the attribute `ndlfs_left_out`.
-std::vector<Document> DescribeGroup(const std::vector<model::Attribute>& attributes,
+// The documents of a group with the attributes of `node`. `left_out` says what is not in the
+// group, and why, a line each; it becomes the attribute `ndlfs_left_out`.
+std::vector<Document> DescribeGroup(const backends::Node& node,
                                     const std::vector<std::string>& left_out, Version version);
 
 // The documents of one node below a group.

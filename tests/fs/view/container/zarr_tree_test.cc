@@ -621,6 +621,30 @@ TEST_F(ZarrTreeTest, AttributesAndNamesOfDimensionsAreInTheDocument) {
             R"("ndlfs_left_out":["raw: JSON has no attributes of opaque"]})");
 }
 
+TEST_F(ZarrTreeTest, AListOfOneItemStaysOneWhereTheSourceHasJson) {
+  auto store = std::make_shared<test::MemoryHierarchy>();
+  auto& group = std::get<model::Group>(store->AddGroup("/").entity);
+  const auto list = [](const char* name, const Datatype& type, model::Value item) {
+    return model::Attribute{name, type, {1}, model::Value(model::Value::List{item}), {}};
+  };
+  group.attributes = {list("labels", Datatype::String(), "cells"),
+                      list("axis", Datatype::Float64(), 6378137.0),
+                      list("scale_factor", Datatype::Float64(), 0.5)};
+  const auto attributes = [&] {
+    const auto tree =
+        GroupViews().Make(*MakeGroupInput(store, "/", cache_).value(), "data.zarr");
+    EXPECT_THAT(tree, IsOk());
+    return Json::parse(ReadFile(*tree, "zarr.json").value())["attributes"].dump();
+  };
+  EXPECT_EQ(attributes(), R"({"labels":"cells","axis":6378137.0,"scale_factor":0.5})");
+  auto& node = store->AddGroup("/");
+  std::get<model::Group>(node.entity).attributes = {
+      list("labels", Datatype::String(), "cells"),
+      list("scale_factor", Datatype::Float64(), 0.5)};
+  node.has_json_attributes = true;
+  EXPECT_EQ(attributes(), R"({"labels":["cells"],"scale_factor":0.5})");
+}
+
 // Zeros in chunks; counts how often each is asked for, and fails once.
 class CountedArray final : public backends::ArraySource {
  public:
