@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "fs/view/base/block_statistics.h"
@@ -51,6 +53,37 @@ model::Ndarray CutArray(const model::Ndarray& array, const Selection& selection,
   return part;
 }
 
+// Lists with an item for each band become those of the shown bands, and what they say of an
+// only band is said of the array.
+void CutBands(const IndexRange& range, uint64_t bands,
+              std::vector<model::Attribute>& attributes) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLists = {
+      {{"band_scale", "scale_factor"},
+       {"band_offset", "add_offset"},
+       {"band_names", "long_name"}}};
+  for (const auto& [name, of_array] : kLists) {
+    const auto found = std::ranges::find(attributes, name, &model::Attribute::name);
+    const auto* list = found == attributes.end() ? nullptr : found->value.list();
+    if (list == nullptr || list->size() != bands) continue;
+    model::Attribute cut = *found;
+    std::erase_if(attributes, [&](const auto& attribute) {
+      return attribute.name == name || (range.is_dropped && attribute.name == of_array);
+    });
+    const model::Value::List all = *cut.value.list();
+    model::Value::List shown;
+    for (uint64_t i = 0; i < range.count; ++i) shown.push_back(all[range.At(i)]);
+    if (range.is_dropped) {
+      cut.name = of_array;
+      cut.shape.clear();
+      cut.value = shown.front();
+    } else {
+      cut.shape = {shown.size()};
+      cut.value = std::move(shown);
+    }
+    attributes.push_back(std::move(cut));
+  }
+}
+
 // A part of coordinates is coordinates, but not one of them alone.
 std::shared_ptr<const backends::Node> CutNode(const backends::Node& node,
                                               const Selection& selection,
@@ -60,6 +93,9 @@ std::shared_ptr<const backends::Node> CutNode(const backends::Node& node,
   if (has_fewer) {
     std::erase_if(array.attributes,
                   [](const auto& attribute) { return IsOfAllElements(attribute.name); });
+  }
+  if (const auto band = BandDimension(node.array()); band && *band < selection.size()) {
+    CutBands(selection[*band], node.array().shape[*band].size.value_or(0), array.attributes);
   }
   if (std::holds_alternative<model::DimCoord>(node.entity) && array.shape.size() == 1) {
     part->entity = model::DimCoord{std::move(array)};
@@ -147,6 +183,16 @@ std::vector<model::Attribute>& AttributesIn(backends::Node& node) {
   return std::visit(
       [](auto& entity) -> std::vector<model::Attribute>& { return entity.attributes; },
       node.entity);
+}
+
+std::optional<size_t> BandDimension(const model::Ndarray& array) {
+  for (size_t d = 0; d < array.shape.size(); ++d) {
+    const bool is_named = d < array.dimension_names.size() && !array.dimension_names[d].empty();
+    const std::string_view name =
+        is_named ? array.dimension_names[d] : model::BaseName(array.shape[d].dimcoord);
+    if (name == "band" || name == "wavelength") return d;
+  }
+  return std::nullopt;
 }
 
 std::string DimensionName(const ArrayInput& input, size_t d) {

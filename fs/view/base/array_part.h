@@ -34,7 +34,8 @@ struct ArrayPart {
   ChunkWish chunks = {};
 };
 
-// The elements of `selection` of a whole array, as an array with the same name and attributes.
+// The elements of `selection` of a whole array, as an array with the same name and attributes,
+// those about bands (`band_scale`, `band_offset`, `band_names`) for the selected ones.
 // `axes` is as in ArrayPart. If this is all of the array, in its order, `whole` itself. Reads
 // nothing.
 ArrayInput MakePart(const ArrayInput& whole, Selection selection,
@@ -59,6 +60,10 @@ bool IsOfAllElements(std::string_view name);
 
 // The attributes of an entity.
 std::vector<model::Attribute>& AttributesIn(backends::Node& node);
+
+// The dimension along which there are bands that attributes may tell more about; nullopt if
+// there is none.
+std::optional<size_t> BandDimension(const model::Ndarray& array);
 
 // The name of dimension `d` of an array; empty if it has none.
 std::string DimensionName(const ArrayInput& input, size_t d);

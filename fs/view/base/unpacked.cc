@@ -115,48 +115,12 @@ std::optional<ArrayInput> UnpackNumbers(const ArrayInput& input, Number number,
   return Converted(input, {std::move(converter), type}, backends::PackingAttributes());
 }
 
-// The factors of the shown bands, if they have factors of their own: band_scale and band_offset
-// have one for each index of the dimension "band", or "wavelength" of bands that have one.
-struct BandFactors {
-  size_t band = 0;  // the dimension of the whole array
-  std::vector<double> scales, offsets;
-  uint64_t run = 1;  // elements that follow each other in one band
-};
-
-std::optional<BandFactors> BandFactorsOf(const ArrayInput& input) {
-  const Attributes& attributes = input.node->attributes();
-  std::vector<model::Value> scales, offsets;
-  const ArrayPart part = PartOf(input);
-  const size_t rank = part.selection.size();
-  size_t band = 0;
-  const auto is_band = [](std::string_view name) {
-    return name == "band" || name == "wavelength";
-  };
-  while (band < rank && !is_band(DimensionName(part.whole, band))) ++band;
-  if (band == rank || !backends::TakeNumbers(attributes, "band_scale", scales) ||
-      !backends::TakeNumbers(attributes, "band_offset", offsets) || scales.empty() ||
-      scales.size() != part.whole.shape[band] || offsets.size() != scales.size()) {
-    return std::nullopt;
-  }
-  BandFactors factors{.band = band};
-  for (uint64_t i = 0; i < part.selection[band].count; ++i) {
-    const uint64_t at = part.selection[band].At(i);
-    factors.scales.push_back(*model::AsDouble(scales[at]));
-    factors.offsets.push_back(*model::AsDouble(offsets[at]));
-  }
-  for (size_t d = input.shape.size(); d > 0 && DimensionOfWhole(part, d - 1) != band; --d) {
-    factors.run *= input.shape[d - 1];
-  }
-  if (factors.scales.empty() || factors.run == 0) return std::nullopt;
-  return factors;
-}
-
 std::optional<ArrayInput> UnpackBands(const ArrayInput& input, Packing packing,
                                       const BandFactors& factors) {
   ElementConversion conversion{nullptr, Datatype::Float64(), {}, factors.run};
-  for (size_t i = 0; i < factors.scales.size(); ++i) {
-    packing.scale = factors.scales[i];
-    packing.offset = factors.offsets[i];
+  for (const Factors& of_band : factors.all) {
+    packing.scale = of_band.scale;
+    packing.offset = of_band.offset;
     conversion.in_turn.push_back(backends::MakeUnpacker(packing, input.dtype, false));
   }
   conversion.converter = conversion.in_turn.front();
@@ -352,6 +316,44 @@ ArrayInput AsCfNumbers(ArrayInput input) {
   }
   input.dtype = backends::TypeAsRead(*input.node, input.dtype);
   return input;
+}
+
+std::optional<BandFactors> BandFactorsOf(const ArrayInput& input) {
+  const Attributes& attributes = input.node->attributes();
+  std::vector<model::Value> scales, offsets;
+  const ArrayPart part = PartOf(input);
+  const auto band = BandDimension(part.whole.node->array());
+  if (!band || *band >= part.selection.size() ||
+      !backends::TakeNumbers(attributes, "band_scale", scales) ||
+      !backends::TakeNumbers(attributes, "band_offset", offsets) || scales.empty() ||
+      scales.size() != part.selection[*band].count || offsets.size() != scales.size()) {
+    return std::nullopt;
+  }
+  BandFactors factors{.band = *band};
+  for (size_t i = 0; i < scales.size(); ++i) {
+    factors.all.push_back({*model::AsDouble(scales[i]), *model::AsDouble(offsets[i])});
+  }
+  for (size_t d = input.shape.size(); d > 0 && DimensionOfWhole(part, d - 1) != band; --d) {
+    factors.run *= input.shape[d - 1];
+  }
+  return factors.run == 0 ? std::nullopt : std::optional(factors);
+}
+
+std::vector<Factors> FactorsOfBands(const ArrayInput& input, const Raster& raster) {
+  constexpr uint64_t kMostBands = 65'536;
+  const uint64_t page = raster.page_bytes() / SizeOf(raster.number);
+  const auto found = BandFactorsOf(input);
+  // Rows or columns may be what the array calls bands: no header has factors of these.
+  const bool are_bands = found && page > 0 && raster.pages <= kMostBands / raster.samples &&
+                         (found->run % page == 0 || (raster.samples > 1 && found->run == 1));
+  std::vector<Factors> factors;
+  for (uint64_t i = 0; are_bands && i < raster.pages * raster.samples; ++i) {
+    const uint64_t element = i / raster.samples * page + i % raster.samples;
+    factors.push_back(found->all[element / found->run % found->all.size()]);
+  }
+  if (!factors.empty()) return factors;
+  const auto packing = backends::ReadPacking(*input.node).value_or(Packing());
+  return {{packing.factor(), packing.shift()}};
 }
 
 bool HasFactorsAlong(const ArrayInput& input, size_t d) {

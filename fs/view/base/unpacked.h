@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fs/view/base/number_array.h"
 #include "fs/view/base/view_input.h"
 #include "model/entities.h"
 
@@ -30,6 +31,26 @@ enum class UnpackedForm : uint8_t {
 // nullopt if elements are no numbers (enums are none), or an attribute cannot be understood: a
 // list of scale factors, or NaN.
 std::optional<ArrayInput> MakeUnpacked(const ArrayInput& input, UnpackedForm form);
+
+// A stored number stands for number * scale + offset.
+struct Factors {
+  double scale = 1;
+  double offset = 0;
+  bool operator==(const Factors&) const = default;
+};
+
+// The factors of the shown bands, if they have factors of their own: band_scale and band_offset
+// have one for each index of the dimension "band", or "wavelength" of bands that have one.
+struct BandFactors {
+  size_t band = 0;           // the dimension of the whole array
+  std::vector<Factors> all;  // of each shown index along it
+  uint64_t run = 1;          // elements that follow each other in one band
+};
+std::optional<BandFactors> BandFactorsOf(const ArrayInput& input);
+
+// The factors in headers of `raster`, that of `input`: of each sample of each page, or just one
+// if all have the same. At least one.
+std::vector<Factors> FactorsOfBands(const ArrayInput& input, const Raster& raster);
 
 // Whether elements along dimension `d` have factors of their own, as bands have.
 bool HasFactorsAlong(const ArrayInput& input, size_t d);

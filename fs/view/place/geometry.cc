@@ -190,21 +190,16 @@ void AddOme(const ArrayInput& input, Geometry& geometry) {
 
 // `band_names` of a TIFF file has a name for each band.
 void AddBandNames(const ArrayInput& input, Geometry& geometry) {
-  const ArrayPart part = PartOf(input);
-  if (part.blocks) return;
+  if (input.part && input.part->blocks) return;
   const auto* found = model::FindAttribute(input.node->attributes(), "band_names");
   const auto* list = found == nullptr ? nullptr : found->value.list();
   for (size_t d = 0; list != nullptr && d < input.shape.size(); ++d) {
-    const auto whole = DimensionOfWhole(part, d);
     Axis& axis = geometry.axes[d];
-    if (!whole || !IsNameOfBands(axis.name)) continue;
-    const IndexRange& range = part.selection[*whole];
-    std::vector<std::string> names;
-    for (uint64_t i = 0; i < range.count && range.At(i) < list->size(); ++i) {
-      const std::string* name = (*list)[range.At(i)].text();
-      names.push_back(name == nullptr ? std::string() : *name);
+    if (!IsNameOfBands(axis.name) || list->size() != axis.count) continue;
+    for (const model::Value& item : *list) {
+      const std::string* name = item.text();
+      axis.names.push_back(name == nullptr ? std::string() : *name);
     }
-    if (names.size() == axis.count) axis.names = std::move(names);
   }
 }
 

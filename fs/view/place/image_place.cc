@@ -353,7 +353,8 @@ void DropImagePlace(bool has_all_space, Attributes& attributes) {
   constexpr std::string_view kOfHeaders[] = {
       "qform_code", "sform_code",   "quatern_bcd",      "qoffset_xyz", "srow_x",   "srow_y",
       "srow_z",     "space origin", "space directions", "Offset",      "Position", "Origin"};
-  const bool has_header = NiftiOf(attributes) || NrrdOf(attributes) || MetaImageOf(attributes);
+  const bool has_header = NiftiOf(attributes) || MetaImageOf(attributes) ||
+                          !TextOf(attributes, "space directions").empty();
   const bool drops_header = has_header && !has_all_space;
   std::erase_if(attributes, [&](const model::Attribute& attribute) {
     return attribute.name == "multiscales" || attribute.name == "nifti" ||
