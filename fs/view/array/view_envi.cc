@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/format/packing.h"
 #include "fs/view/array/views.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/base/raw_header.h"
+#include "fs/view/base/unpacked.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/place/geometry.h"
 #include "fs/view/place/page_names.h"
@@ -33,7 +33,7 @@ struct Envi {
   int type = 0;
   std::string name;
   std::string missing;
-  backends::Packing packing;
+  std::vector<Factors> factors;  // see FactorsOfBands()
   std::vector<std::string> classes;
   bool has_names = false;  // of bands
 };
@@ -57,7 +57,7 @@ std::optional<Envi> FittingEnvi(const ArrayInput& input) {
               WordsFor(raster->number).envi,
               NameInHeader(input),
               MissingText(input),
-              backends::ReadPacking(*input.node).value_or(backends::Packing()),
+              FactorsOfBands(input, *raster),
               ClassNames(input)};
 }
 
@@ -142,12 +142,15 @@ std::string Render(const Envi& envi, const std::optional<MapPlace>& place,
   }
   out += fmt::format("data type = {}\ninterleave = {}\nbyte order = 0\n", envi.type,
                      is_interleaved ? "bip" : "bsq");
-  if (envi.packing.is_scaled() && bands <= kMostFactors) {
-    const auto of_bands = [&](double number) {
-      return fmt::format("{}", fmt::join(std::vector(bands, number), ", "));
-    };
-    out += fmt::format("data gain values = {{{}}}\n", of_bands(envi.packing.factor()));
-    out += fmt::format("data offset values = {{{}}}\n", of_bands(envi.packing.shift()));
+  const auto& factors = envi.factors;
+  if (factors != std::vector(factors.size(), Factors()) && bands <= kMostFactors) {
+    std::vector<double> gains, offsets;
+    for (uint64_t band = 0; band < bands; ++band) {
+      gains.push_back(factors[band % factors.size()].scale);
+      offsets.push_back(factors[band % factors.size()].offset);
+    }
+    out += fmt::format("data gain values = {{{}}}\n", fmt::join(gains, ", "));
+    out += fmt::format("data offset values = {{{}}}\n", fmt::join(offsets, ", "));
   }
   if (!envi.missing.empty()) out += fmt::format("data ignore value = {}\n", envi.missing);
   const bool is_upright =

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "backends/format/packing.h"
 #include "fs/view/array/views.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/base/html_text.h"
 #include "fs/view/base/raw_header.h"
+#include "fs/view/base/unpacked.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/place/geometry.h"
 #include "fs/view/place/page_names.h"
@@ -39,7 +39,7 @@ struct Vrt {
   std::string raw_name;
   std::string missing;
   std::string unit;
-  backends::Packing packing;
+  std::vector<Factors> factors;  // see FactorsOfBands()
   std::vector<std::string> classes;
   bool has_names = false;
 
@@ -60,7 +60,7 @@ std::optional<Vrt> FittingVrt(const ArrayInput& input) {
   vrt.raw_name = RawFileName(input);
   vrt.missing = MissingText(input);
   vrt.unit = HtmlText(PrintableAscii(TextOf(input.node->attributes(), "units")));
-  vrt.packing = backends::ReadPacking(*input.node).value_or(backends::Packing());
+  vrt.factors = FactorsOfBands(input, *raster);
   vrt.classes = ClassNames(input);
   return vrt;
 }
@@ -113,9 +113,11 @@ std::string RenderBand(const Vrt& vrt, uint64_t band, const std::string& name) {
   if (!vrt.missing.empty())
     out += fmt::format("    <NoDataValue>{}</NoDataValue>\n", vrt.missing);
   if (!vrt.unit.empty()) out += fmt::format("    <UnitType>{}</UnitType>\n", vrt.unit);
-  if (vrt.packing.is_scaled()) {
-    out += fmt::format("    <Offset>{}</Offset>\n    <Scale>{}</Scale>\n", vrt.packing.shift(),
-                       vrt.packing.factor());
+  if (vrt.factors != std::vector(vrt.factors.size(), Factors())) {
+    const Factors& factors = vrt.factors[band % vrt.factors.size()];
+    const int width = vrt.factors.size() > 1 ? 24 : 0;
+    out += fmt::format("    <Offset>{:>{}}</Offset>\n    <Scale>{:>{}}</Scale>\n",
+                       factors.offset, width, factors.scale, width);
   }
   if (!vrt.classes.empty()) {
     out += fmt::format("    <CategoryNames><Category>{}</Category></CategoryNames>\n",

@@ -301,7 +301,9 @@ std::string Head::Metadata(const TiffContent& content, const PageNames& names) {
   std::string text = "<GDALMetadata>\n";
   const uint64_t bands = SamplesOf(content, content.levels.front().raster);
   for (uint64_t band = 0; band < bands; ++band) {
-    for (const auto& [role, value] : content.of_bands) {
+    const size_t kinds = content.of_bands.size();
+    for (size_t i = 0; kinds > 0 && i < content.of_bands[band % kinds].size(); ++i) {
+      const auto& [role, value] = content.of_bands[band % kinds][i];
       text += fmt::format("<Item name=\"{0}\" sample=\"{1}\" role=\"{0}\">{2}</Item>\n", role,
                           band, value);
     }

@@ -43,9 +43,9 @@ struct TiffContent {
   bool has_bands = false;
   // If bands, or the samples of the only page, may have names: see PageNames.
   std::optional<Geometry> names = {};
-  // What GDAL says of each band, by the roles of its metadata: "scale", "unittype". The values
-  // are texts of XML.
-  std::vector<std::pair<std::string_view, std::string>> of_bands = {};
+  // What GDAL says of each band, or of all if there is one item: by the roles of its metadata,
+  // "scale", "unittype". The values are texts of XML.
+  std::vector<std::vector<std::pair<std::string_view, std::string>>> of_bands = {};
   // Maps pages of the file to pages of `levels`; nullptr if they are in the same order.
   std::function<uint64_t(uint64_t)> order = nullptr;
   // Reads the size of pixels; nullptr if it is not known. `describe` then makes the

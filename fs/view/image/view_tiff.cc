@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "backends/format/packing.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/base/html_text.h"
 #include "fs/view/base/number_array.h"
 #include "fs/view/base/raw_header.h"
+#include "fs/view/base/unpacked.h"
 #include "fs/view/image/tiff_file.h"
 #include "fs/view/image/views.h"
 #include "fs/view/place/geometry.h"
@@ -219,19 +219,25 @@ void AddStack(const Picture& picture, const Geometry& geometry, TiffContent& con
   };
 }
 
-// The packing and the unit. There may be very many bands.
-std::vector<std::pair<std::string_view, std::string>> OfBands(const ArrayInput& input,
-                                                              const Raster& raster) {
+// The factors and the unit. There may be very many bands. Of several pages, no band is that of
+// a factor.
+auto OfBands(const ArrayInput& input, const Raster& raster, bool is_one_page) {
   constexpr uint64_t kMostBands = 4096;
-  std::vector<std::pair<std::string_view, std::string>> found;
+  decltype(TiffContent::of_bands) found;
   if (raster.pages > kMostBands || raster.samples > kMostBands) return found;
-  const auto packing = backends::ReadPacking(*input.node).value_or(backends::Packing());
-  if (packing.is_scaled()) {
-    found.emplace_back("offset", fmt::format("{}", packing.shift()));
-    found.emplace_back("scale", fmt::format("{}", packing.factor()));
-  }
   const std::string unit = PrintableAscii(TextOf(input.node->attributes(), "units"));
-  if (!unit.empty()) found.emplace_back("unittype", HtmlText(unit));
+  std::vector<Factors> factors = FactorsOfBands(input, raster);
+  if (!is_one_page && factors.size() > 1) factors = {Factors()};
+  const bool is_scaled = factors != std::vector(factors.size(), Factors());
+  if (!is_scaled && unit.empty()) return found;
+  for (const Factors& of_band : factors) {
+    auto& items = found.emplace_back();
+    if (is_scaled) {
+      items.emplace_back("offset", fmt::format("{}", of_band.offset));
+      items.emplace_back("scale", fmt::format("{}", of_band.scale));
+    }
+    if (!unit.empty()) items.emplace_back("unittype", HtmlText(unit));
+  }
   return found;
 }
 
@@ -243,7 +249,6 @@ model::Result<ViewNode> MakeTiff(const ArrayInput& input) {
   TiffContent content;
   content.levels.push_back({raster, picture->numbers.elements});
   content.nodata = MissingText(input);
-  content.of_bands = OfBands(input, raster);
   content.place = FindMapPlace(geometry, raster);
   // GIS programs see only the first page of a file, and ImageJ no bands.
   const bool is_earth = content.place && content.place->is_earth;
@@ -251,6 +256,7 @@ model::Result<ViewNode> MakeTiff(const ArrayInput& input) {
                       raster.pages <= kMostTiffBands;
   if (!content.has_bands) AddStack(*picture, geometry, content);
   const bool is_one_page = content.has_bands || raster.pages == 1;
+  content.of_bands = OfBands(input, raster, is_one_page);
   if (is_one_page && PageNames::MayHave(geometry, raster)) content.names = geometry;
   return MakeTiff(std::move(content));
 }

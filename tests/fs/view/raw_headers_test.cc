@@ -55,6 +55,32 @@ TEST_F(RawHeadersTest, EnviHasZonesOfUtm) {
   EXPECT_THAT(ReadText("data.hdr"), HasSubstr("{Arbitrary, 1, 1, 600000, 5100000, 10, 10, "));
 }
 
+TEST_F(RawHeadersTest, BandsHaveTheirOwnFactors) {
+  const auto list = [](std::string name, double first, double second) {
+    model::Attribute attribute = NumberAttribute(std::move(name), 0);
+    attribute.shape = {2};
+    attribute.value = model::Value::List{first, second};
+    return attribute;
+  };
+  for (const bool is_pixel : {false, true}) {
+    auto& array = is_pixel
+                      ? AddArray(Datatype::Integer(2, true), {3, 4, 2}, {"y", "x", "band"})
+                      : AddArray(Datatype::Integer(2, true), {2, 3, 4}, {"band", "y", "x"});
+    array.attributes = {list("band_scale", 0.5, 2), list("band_offset", 0, -1)};
+    EXPECT_THAT(ReadText("data.raw.hdr"),
+                HasSubstr("data gain values = {0.5, 2}\ndata offset values = {0, -1}\n"));
+    EXPECT_THAT(ReadText("data.vrt"),
+                AllOf(HasSubstr("    <Scale>                     0.5</Scale>\n"),
+                      HasSubstr("    <Offset>                      -1</Offset>\n"
+                                "    <Scale>                       2</Scale>\n")));
+    EXPECT_THAT(
+        *Read("data.tif"),
+        AllOf(HasSubstr("<Item name=\"scale\" sample=\"0\" role=\"scale\">0.5</Item>\n"),
+              HasSubstr("<Item name=\"offset\" sample=\"1\" role=\"offset\">-1</Item>\n"
+                        "<Item name=\"scale\" sample=\"1\" role=\"scale\">2</Item>\n")));
+  }
+}
+
 TEST_F(RawHeadersTest, NamesOfBandsAreTheirCoordinates) {
   AddMapOf(Datatype::Float32());
   AddCoordinate("level", {0, 6}, {TextAttribute("units", "hours since 2000-01-01")});

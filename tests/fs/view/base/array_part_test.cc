@@ -917,6 +917,13 @@ TEST_F(UnpackedTest, BandsHaveTheirOwnFactors) {
   add({"band", "x"}, {2, 3});
   EXPECT_THAT(Numbers<double>("values.raw", "/p"), ElementsAre(10, 20, 30, 405, nan, 605));
   EXPECT_THAT(Numbers<double>("values[-1].raw", "/p"), ElementsAre(405, nan, 605));
+  add({"band", "y", "x"}, {2, 1, 3});
+  EXPECT_THAT(Text("data[1].vrt", "/p"),
+              HasSubstr("<Offset>5</Offset>\n    <Scale>100</Scale>"))
+      << "the only band's are those of the array";
+  EXPECT_THAT(Text("data[1:].hdr", "/p"), HasSubstr("data gain values = {100}\n"));
+  EXPECT_THAT(Text("data[::-1].hdr", "/p"),
+              HasSubstr("data gain values = {100, 10}\ndata offset values = {5, 0}\n"));
   add({"wavelength", "x"}, {2, 3});
   EXPECT_THAT(Numbers<double>("values[-1].raw", "/p"), ElementsAre(405, nan, 605));
   add({"y", "x"}, {2, 3});
