@@ -14,6 +14,7 @@
 #include "fs/view/base/array_part.h"
 #include "fs/view/base/attributes.h"
 #include "fs/view/base/raw_header.h"
+#include "fs/view/base/unpacked.h"
 #include "fs/view/elements/segmented_view.h"
 #include "fs/view/image/nifti_header.h"
 #include "fs/view/image/views.h"
@@ -358,7 +359,19 @@ Result<std::string> RenderHeader(const Nifti& nifti, const Dimensions& dimension
   return header;
 }
 
-Result<ViewNode> MakeNifti(const ArrayInput& input) {
+// Whether no slope leads from stored numbers to what they stand for: one of 0, as others become
+// in 32 bits, says that there is none, and bands have several.
+bool NeedsValues(const ArrayInput& input) {
+  const auto packing = backends::ReadPacking(*input.node).value_or(backends::Packing());
+  const bool is_lost =
+      std::isfinite(packing.factor()) && !std::isnormal(static_cast<float>(packing.factor()));
+  return is_lost || BandFactorsOf(input);
+}
+
+Result<ViewNode> MakeNifti(const ArrayInput& given) {
+  const auto values =
+      NeedsValues(given) ? MakeUnpacked(given, UnpackedForm::kNumbers) : std::nullopt;
+  const ArrayInput& input = values ? *values : given;
   const auto nifti = FittingNifti(input);
   if (!nifti) return model::Unsupported("no NIfTI of {}", input.dtype.keyword());
   NDLFS_TRY(Geometry geometry, DescribeGeometry(input, nifti->numbers));

@@ -296,6 +296,17 @@ TEST_F(NiftiTest, UnitsWithoutACodeAreConverted) {
   EXPECT_EQ(NiftiAffine(file).rows[7], 4);
 }
 
+TEST_F(NiftiTest, ScaleThatIsNoSlopeIsApplied) {
+  for (const double scale : {0.0, 1e-60}) {
+    AddArray(Datatype::Integer(2, true), {3}, {"x"}).attributes = {
+        NumberAttribute("scale_factor", scale), NumberAttribute("add_offset", 2)};
+    const std::string file = *Read("data.nii");
+    EXPECT_EQ(NumberAt<int16_t>(file, 70), 64);
+    EXPECT_EQ(NumberAt<float>(file, 112), 1);
+    EXPECT_EQ(NumberAt<double>(file, 360), 2);
+  }
+}
+
 TEST_F(NiftiTest, OrientationThatNobodyKnowsIsUnknown) {
   AddArray(Datatype::Integer(2, true), {2, 3, 4});
   EXPECT_EQ(NiftiAffine(*Read("data.nii")).sform, 0);
