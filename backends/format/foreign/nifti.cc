@@ -175,6 +175,8 @@ Result<Header> ReadFields(const Fields& fields, const Kind& kind, const Places& 
   attributes.push_back(RealAttribute("cal_max", real(at.cal_max, 0)));
   attributes.push_back(RealAttribute("cal_min", real(at.cal_max, 1)));
   attributes.push_back(RealAttribute("slice_duration", real(at.slice_duration, 0)));
+  attributes.push_back(IntegerAttribute(
+      "slice_code", kind.is_second ? fields.Get<int32_t>(496) : fields.Get<uint8_t>(122)));
   return header;
 }
 

@@ -35,10 +35,31 @@ struct Nifti {
   int16_t bits = 0;
   size_t rank = 0;  // without that of colours
   bool is_second = false;
-  std::string unit;
-  std::string title;
+  std::string descrip;
+  std::string intent_name;
+  int16_t intent_code = 0;
+  std::vector<double> intent;  // the parameters of the intent, or none
+  char slice_code = 0;
   backends::Packing packing;
 };
+
+// The fields of a header of NIfTI that say what elements mean, if the store has one. Slices are
+// those of a whole image.
+void AddMeaning(const ArrayInput& input, Nifti& nifti) {
+  const ArrayInput& whole = input.part ? input.part->whole : input;
+  if (whole.group == nullptr) return;
+  const auto& attributes = whole.group->node().attributes();
+  if (!NumberOf(attributes, "sform_code")) return;
+  const auto code_of = [&](std::string_view name, double most) {
+    const double code = NumberOf(attributes, name).value_or(0);
+    return code > 0 && code <= most ? code : 0;
+  };
+  nifti.descrip = TextOf(attributes, "descrip");
+  nifti.intent_name = TextOf(attributes, "intent_name");
+  nifti.intent_code = static_cast<int16_t>(code_of("intent_code", INT16_MAX));
+  nifti.intent = NumbersOf(attributes, "intent_p");
+  if (!input.part) nifti.slice_code = static_cast<char>(code_of("slice_code", INT8_MAX));
+}
 
 std::optional<Nifti> FittingNifti(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
@@ -62,8 +83,13 @@ std::optional<Nifti> FittingNifti(const ArrayInput& input) {
   nifti.is_second =
       std::ranges::any_of(numbers->shape, [](uint64_t n) { return n > kMostLength; });
   nifti.packing = backends::ReadPacking(*input.node).value_or(backends::Packing());
-  nifti.unit = PrintableAscii(TextOf(input.node->attributes(), "units"));
-  nifti.title = PrintableAscii(TextOf(input.node->attributes(), "long_name"));
+  AddMeaning(input, nifti);
+  if (nifti.descrip.empty()) {
+    nifti.descrip = PrintableAscii(TextOf(input.node->attributes(), "units"));
+  }
+  if (nifti.intent_name.empty()) {
+    nifti.intent_name = PrintableAscii(TextOf(input.node->attributes(), "long_name"));
+  }
   return nifti;
 }
 
@@ -270,6 +296,13 @@ void PutLengths(const Dimensions& dimensions, size_t at, Header& header) {
   }
 }
 
+template <typename T>
+void PutIntent(const Nifti& nifti, size_t at, Header& header) {
+  for (size_t i = 0; i < std::min<size_t>(3, nifti.intent.size()); ++i) {
+    header.Put(at + i * sizeof(T), static_cast<T>(nifti.intent[i]));
+  }
+}
+
 // pixdim[0] is 1 where no axis is mirrored, else -1.
 template <typename T>
 void PutPlace(const NiftiPlace& place, size_t pixdim, size_t quaternion, size_t rows,
@@ -295,18 +328,21 @@ std::string RenderFirst(const Nifti& nifti, const Dimensions& dimensions,
   header.Put(0, static_cast<int32_t>(kNiftiFirstSize));
   header.Put(38, 'r');  // of Analyze: all images have the same size
   PutLengths<int16_t>(dimensions, 40, header);
+  PutIntent<float>(nifti, 56, header);
+  header.Put(68, nifti.intent_code);
   header.Put(70, nifti.code);
   header.Put(72, nifti.bits);
   PutPlace<float>(fields.place, 76, 256, 280, header);
   header.Put(108, static_cast<float>(size));                    // where the elements are
   header.Put(112, static_cast<float>(nifti.packing.factor()));  // scl_slope
   header.Put(116, static_cast<float>(nifti.packing.shift()));   // scl_inter
+  header.Put(122, nifti.slice_code);
   header.Put(123, static_cast<char>(fields.place.units));
   header.Put(136, static_cast<float>(fields.first_time));
-  header.Put(148, nifti.unit, 79);  // descrip
+  header.Put(148, nifti.descrip, 79);
   header.Put(252, static_cast<int16_t>(fields.place.qform));
   header.Put(254, static_cast<int16_t>(fields.place.sform));
-  header.Put(328, nifti.title, 15);  // intent_name
+  header.Put(328, nifti.intent_name, 15);
   header.Put(344, std::string("n+1", 4), 4);
   return header.Finish();
 }
@@ -320,16 +356,19 @@ std::string RenderSecond(const Nifti& nifti, const Dimensions& dimensions,
   header.Put(12, nifti.code);
   header.Put(14, nifti.bits);
   PutLengths<int64_t>(dimensions, 16, header);
+  PutIntent<double>(nifti, 80, header);
   PutPlace<double>(fields.place, 104, 352, 400, header);
   header.Put(168, static_cast<int64_t>(size));
   header.Put(176, nifti.packing.factor());
   header.Put(184, nifti.packing.shift());
   header.Put(216, fields.first_time);
-  header.Put(240, nifti.unit, 79);
+  header.Put(240, nifti.descrip, 79);
   header.Put(344, static_cast<int32_t>(fields.place.qform));
   header.Put(348, static_cast<int32_t>(fields.place.sform));
+  header.Put(496, int32_t{nifti.slice_code});
   header.Put(500, static_cast<int32_t>(fields.place.units));
-  header.Put(508, nifti.title, 15);
+  header.Put(504, int32_t{nifti.intent_code});
+  header.Put(508, nifti.intent_name, 15);
   return header.Finish();
 }
 

@@ -367,6 +367,20 @@ TEST_F(NiftiSourceTest, HeaderOfTheSourceIsKept) {
   EXPECT_THAT(ReadText("data.mhd"), HasSubstr("DistanceUnits = mm\n"));
 }
 
+TEST_F(NiftiSourceTest, MeaningOfTheSourceIsKept) {
+  AddImage();
+  auto& attributes = std::get<model::Group>(store_->AddGroup("/").entity).attributes;
+  attributes = {NumberAttribute("sform_code", 0),      TextAttribute("descrip", "scan"),
+                TextAttribute("intent_name", "atlas"), NumberAttribute("intent_code", 1002),
+                List("intent_p", {1, 2, 3}),           NumberAttribute("slice_code", 4)};
+  const std::string file = *Read("data.nii");
+  EXPECT_EQ(NumberAt<float>(file, 60), 2);
+  EXPECT_EQ(NumberAt<int16_t>(file, 68), 1002);
+  EXPECT_EQ(NumberAt<char>(file, 122), 4);
+  EXPECT_EQ(file.substr(148, 5), std::string("scan\0", 5));
+  EXPECT_EQ(file.substr(328, 6), std::string("atlas\0", 6));
+}
+
 TEST_F(NiftiSourceTest, PartsAreMovedWithTheirAffine) {
   AddImage();
   // Every second along x, backwards from the last; y from the second on; one plane.
