@@ -36,6 +36,27 @@ class Finder {
   const ChunkLayout& layout_;
 };
 
+// Chunks that are numbered one after the other.
+class LinearFinder : public Finder {
+ public:
+  LinearFinder(const Metadata& file, const ChunkLayout& layout, std::vector<uint64_t> strides)
+      : Finder(file, layout), strides_(std::move(strides)) {}
+
+ protected:
+  Result<uint64_t> NumberOf(const Index& index) const {
+    std::optional<uint64_t> number = 0;
+    for (size_t d = 0; number && d < index.size(); ++d) {
+      const auto before = CheckedMultiply(index[d], strides_[d]);
+      number = before ? CheckedAdd(*number, *before) : std::nullopt;
+    }
+    if (!number || *number == UINT64_MAX) return model::Limit("too many chunks");
+    return *number;
+  }
+
+ private:
+  const std::vector<uint64_t> strides_;
+};
+
 // VII.A: a tree of version 1, by the offsets of chunks in elements.
 class Tree1Finder final : public Finder {
  public:
@@ -95,10 +116,9 @@ class Tree1Finder final : public Finder {
 };
 
 // VII.B and C: one chunk, or all of them one after the other.
-class PlainFinder final : public Finder {
+class PlainFinder final : public LinearFinder {
  public:
-  PlainFinder(const Metadata& file, const ChunkLayout& layout, std::vector<uint64_t> strides)
-      : Finder(file, layout), strides_(std::move(strides)) {}
+  using LinearFinder::LinearFinder;
 
   Result<ChunkRecord> Find(const Index& index) override {
     if (layout_.address == kNowhere) return ChunkRecord();
@@ -109,28 +129,22 @@ class PlainFinder final : public Finder {
       if (!layout_.is_filtered) return RecordAt(layout_.address);
       return RecordAt(layout_.address, layout_.single.bytes, layout_.single.filter_mask);
     }
-    uint64_t linear = 0;
-    for (size_t d = 0; d < index.size(); ++d) linear += index[d] * strides_[d];
+    NDLFS_TRY(const uint64_t linear, NumberOf(index));
     const auto begin = CheckedMultiply(linear, layout_.chunk_bytes);
     const auto address = begin ? CheckedAdd(layout_.address, *begin) : std::nullopt;
     if (!address) return model::Corrupt("a chunk beyond any file");
     return RecordAt(*address);
   }
-
- private:
-  const std::vector<uint64_t> strides_;
 };
 
 // What the fixed and the extensible array share: elements in blocks and pages.
-class ArrayFinder : public Finder {
+class ArrayFinder : public LinearFinder {
  public:
-  ArrayFinder(const Metadata& file, const ChunkLayout& layout, std::vector<uint64_t> strides)
-      : Finder(file, layout), strides_(std::move(strides)) {}
+  using LinearFinder::LinearFinder;
 
   Result<ChunkRecord> Find(const Index& index) override {
     if (layout_.address == kNowhere) return ChunkRecord();
-    uint64_t linear = 0;
-    for (size_t d = 0; d < index.size(); ++d) linear += index[d] * strides_[d];
+    NDLFS_TRY(const uint64_t linear, NumberOf(index));
     if (element_bytes_ == 0) NDLFS_RETURN_IF_ERROR(ReadHeader());
     return FindElement(linear);
   }
@@ -172,16 +186,17 @@ class ArrayFinder : public Finder {
     return RecordAt(address, bytes, in.Number(4));
   }
 
-  // Element `i` of the pages that begin at `address`, of 2^bits elements each; the last one of
-  // `total` may be short.
-  Result<ChunkRecord> ElementOfPages(uint64_t address, uint64_t total, uint64_t bits,
-                                     uint64_t i) {
+  // Element `i` of the pages behind the first `front` bytes at `address`, of 2^bits elements
+  // each; the last one of `total` may be short.
+  Result<ChunkRecord> ElementOfPages(uint64_t address, uint64_t front, uint64_t total,
+                                     uint64_t bits, uint64_t i) {
     const uint64_t page = i >> bits;
     const uint64_t first = page << bits;
     const uint64_t count = std::min(uint64_t{1} << bits, total - first);
     const auto skipped = CheckedMultiply(page, (element_bytes_ << bits) + kSumBytes);
     const auto bytes = CheckedMultiply(count, element_bytes_);
-    const auto at = skipped ? CheckedAdd(address, *skipped) : std::nullopt;
+    const auto inside = skipped ? CheckedAdd(front, *skipped) : std::nullopt;
+    const auto at = inside ? CheckedAdd(address, *inside) : std::nullopt;
     if (!at || !bytes) return model::Corrupt("a page beyond any file");
     NDLFS_TRY(const ByteVector* block, BlockAt(*at, *bytes + kSumBytes, ""));
     return ElementOf(*block, 0, i - first);
@@ -195,7 +210,6 @@ class ArrayFinder : public Finder {
   uint64_t element_bytes_ = 0;
 
  private:
-  const std::vector<uint64_t> strides_;
   ByteVector kept_;
   uint64_t kept_address_ = kNowhere;
 };
@@ -238,7 +252,7 @@ class FixedArrayFinder final : public ArrayFinder {
       return ElementOf(*block, prefix_, i);
     }
     if (!IsSet(bitmap_, i >> page_bits_)) return ChunkRecord();
-    return ElementOfPages(block_ + prefix_ + bitmap_.size() + kSumBytes, total_, page_bits_, i);
+    return ElementOfPages(block_, prefix_ + bitmap_.size() + kSumBytes, total_, page_bits_, i);
   }
 
  private:
@@ -311,6 +325,8 @@ class ExtensibleArrayFinder final : public ArrayFinder {
     if (super_address == kNowhere) return ChunkRecord();
     const uint64_t pages = elements >> page_bits_;
     const bool is_paged = elements > uint64_t{1} << page_bits_;
+    constexpr uint64_t kMostBlocks = uint64_t{1} << 24;  // and bytes for each of them
+    if (blocks > kMostBlocks || pages / 8 > kMostBlocks) return model::Limit("too many chunks");
     const uint64_t bitmap_bytes = is_paged ? (pages + 7) / 8 * blocks : 0;
     const uint64_t front = prefix_ + offset_bytes_;
     if (super_address != super_address_) {
@@ -343,7 +359,7 @@ class ExtensibleArrayFinder final : public ArrayFinder {
                                      std::optional<bool> has_page) {
     if (address == kNowhere || !has_page.value_or(true)) return ChunkRecord();
     const uint64_t front = prefix_ + offset_bytes_;
-    if (has_page) return ElementOfPages(address + front + kSumBytes, elements, page_bits_, i);
+    if (has_page) return ElementOfPages(address, front + kSumBytes, elements, page_bits_, i);
     NDLFS_TRY(const ByteVector* block,
               BlockAt(address, front + elements * element_bytes_ + kSumBytes, "EADB"));
     return ElementOf(*block, front, i);
