@@ -650,6 +650,13 @@ Result<void> LookAtFirst(const ArraySource& source, uint64_t most, const Look& l
   return {};
 }
 
+// What can never be read has no influence; a later look would tell something else.
+template <typename T>
+Result<void> IfTransient(const Result<T>& failed) {
+  if (!failed.error().is_transient()) return {};
+  return model::Propagate(failed.error());
+}
+
 bool IsInside(const TextRun& run, size_t element_bytes) {
   const auto bytes = CheckedMultiply(run.width, run.count);
   return bytes && *bytes <= element_bytes && run.offset <= element_bytes - *bytes;
@@ -745,16 +752,16 @@ model::Result<void> InspectElements(const OpenedFile& opened, DatasetInfo& info)
     first.max_shape = first.shape;
   }
   const auto source = MakeDatasetSource(opened, first, kMaxInspectedChunk);
-  if (!source) return {};
+  if (!source) return IfTransient(source);
   const uint64_t most = std::min(kMaxInspectedText / item + 1, kMaxInspectedRegions);
-  // What cannot be read has no influence.
-  (void)LookAtFirst(**source, most, [&](ConstByteSpan chunk, uint64_t elements) {
+  const auto looked = LookAtFirst(**source, most, [&](ConstByteSpan chunk, uint64_t elements) {
     if (!info.type.is_fixed_size()) {
       const uint64_t table = (elements + 1) * sizeof(uint64_t);
       chunk = chunk.subspan(std::min<uint64_t>(table, chunk.size()));
     }
     rule.Look(chunk);
   });
+  if (!looked) NDLFS_RETURN_IF_ERROR(IfTransient(looked));
   info.type = rule.Apply(info.type);
   if (info.is_plain) info.stored = rule.Apply(info.stored);
   return {};

@@ -37,7 +37,7 @@ model::Result<std::shared_ptr<const ArraySource>> MakeDatasetSource(const Opened
                                                                     uint64_t max_chunk_bytes);
 
 // Looks at the first elements, where they tell how all of them are shown: the charset of text
-// (see TextRule), and whether region references are blocks. Text that cannot be read has no
+// (see TextRule), and whether region references are blocks. Text that is damaged has no
 // influence.
 model::Result<void> InspectElements(const OpenedFile& opened, DatasetInfo& info);
 
