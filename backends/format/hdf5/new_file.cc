@@ -378,18 +378,21 @@ class FileWriter {
         .Take();
   }
 
-  // IV.A.2.f: nothing is filled in where there is only room.
+  // IV.A.2.f: nothing is filled in where there is only room. Headers have no room for large
+  // values.
   static Result<void> AddFill(const NewObject& object, NewHeader& header) {
     constexpr uint64_t kEarly = 1;
     constexpr uint64_t kLate = 2;
     constexpr uint64_t kNever = 1 << 2;
     constexpr uint64_t kIfSet = 2 << 2;
     constexpr uint64_t kHasValue = 0x20;
+    constexpr size_t kMostBytes = UINT16_MAX - 6;
+    const bool has_value = object.fill && object.fill->size() <= kMostBytes;
     const uint64_t flags = (object.kind == NewKind::kDimension ? kLate : kEarly) |
-                           (object.data ? kIfSet : kNever) | (object.fill ? kHasValue : 0);
+                           (object.data ? kIfSet : kNever) | (has_value ? kHasValue : 0);
     ByteWriter out;
     out.Number(3, 1).Number(flags, 1);
-    if (object.fill) {
+    if (has_value) {
       std::vector<std::byte> fill = *object.fill;
       if (!object.type.is_fixed_size() || fill.size() != object.type.size()) {
         return model::BadInput("a fill value of {} bytes", fill.size());
@@ -484,7 +487,7 @@ class FileWriter {
   static Result<void> AddText(Attributes& attributes, const std::string& name,
                               std::string_view text, bool is_utf8 = true) {
     using namespace std::string_view_literals;
-    return Add(attributes, name, TextTypeMessage(text.size(), is_utf8), false, {},
+    return Add(attributes, name, TextTypeMessage(text, is_utf8), false, {},
                AsBytes(text.empty() ? "\0"sv : text));
   }
 

@@ -354,8 +354,13 @@ Result<NewTypePtr> MakeNewType(const Datatype& type, const std::vector<NewTypePt
   return NewTypePtr(std::move(made));
 }
 
-std::vector<std::byte> TextTypeMessage(size_t bytes, bool is_utf8) {
-  return Begin(kStringHead, is_utf8 ? kUtf8 << 4 : 0, std::max<size_t>(bytes, 1)).Take();
+std::vector<std::byte> TextTypeMessage(std::string_view text, bool is_utf8) {
+  constexpr uint64_t kTerminated = 0;
+  constexpr uint64_t kPadded = 1;
+  const bool ends = text.empty() || text.find('\0') == text.size() - 1;
+  return Begin(kStringHead, (ends ? kTerminated : kPadded) | (is_utf8 ? kUtf8 << 4 : 0),
+               std::max<size_t>(text.size(), 1))
+      .Take();
 }
 
 std::vector<std::byte> ObjectReferenceMessage() {

@@ -35,9 +35,10 @@ using NewTypePtr = std::shared_ptr<const NewType>;
 model::Result<NewTypePtr> MakeNewType(const model::Datatype& type,
                                       const std::vector<NewTypePtr>& known = {});
 
-// The datatypes of text of `bytes` bytes in attributes; of references to objects; of a compound
-// of such a reference, "dataset", and an int32, "dimension", in 16 bytes; of vlens of `base`.
-std::vector<std::byte> TextTypeMessage(size_t bytes, bool is_utf8);
+// The datatypes of `text` in attributes, which ends at its only NUL if that is its last byte;
+// of references to objects; of a compound of such a reference, "dataset", and an int32,
+// "dimension", in 16 bytes; of vlens of `base`.
+std::vector<std::byte> TextTypeMessage(std::string_view text, bool is_utf8);
 std::vector<std::byte> ObjectReferenceMessage();
 std::vector<std::byte> ScaleUserMessage();
 std::vector<std::byte> VlenMessage(ConstByteSpan base);

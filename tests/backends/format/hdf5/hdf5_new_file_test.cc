@@ -312,6 +312,42 @@ TEST_F(Hdf5NewFileTest, FillValuesAreThatOfTheDataset) {
   Check("assert f['a'].fillvalue == -9\n");
 }
 
+TEST_F(Hdf5NewFileTest, AFillValueThatAHeaderHasNoRoomForIsLeftOut) {
+  NewFile file;
+  file.objects = {Root()};
+  for (const size_t size : {65529, 65530}) {
+    file.objects.push_back(Dataset(fmt::format("d{}", size), Datatype::Opaque(size), {2}));
+    file.objects.back().fill = std::vector<std::byte>(size, std::byte{7});
+  }
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check(
+      "assert f['d65529'].fillvalue.tobytes() == b'\\7' * 65529 and f['d65530'].shape == (2,)\n"
+      "assert f['d65530'].fillvalue.tobytes() == bytes(65530) and len(f.attrs) == 0\n");
+}
+
+// A program in C that asks for text with an end would lose the last character otherwise.
+TEST_F(Hdf5NewFileTest, TextWithoutAnEndOfItsOwnIsPadded) {
+  NewFile file;
+  file.objects = {Root()};
+  for (const auto& [name, text] :
+       {std::pair("full", std::string("abc")), std::pair("ended", std::string("abc\0", 4)),
+        std::pair("inside", std::string("a\0c\0", 4)), std::pair("empty", std::string())}) {
+    file.objects[0].attributes.push_back(Text(name, text));
+  }
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check(
+      "pads = {n: f.attrs.get_id(n).get_type().get_strpad() for n in f.attrs}\n"
+      "T, P = h5.h5t.STR_NULLTERM, h5.h5t.STR_NULLPAD\n"
+      "assert pads == {'full': P, 'ended': T, 'inside': P, 'empty': T}, pads\n"
+      "assert f.attrs['full'] == b'abc' and f.attrs['inside'] == b'a\\0c', dict(f.attrs)\n"
+      "import netCDF4\n"
+      "assert netCDF4.Dataset('new.h5').full == 'abc'\n");
+}
+
 TEST_F(Hdf5NewFileTest, DatasetsThatAreAlikeButForTheirFillValuesKeepThem) {
   NewFile file;
   file.objects = {Root()};
