@@ -271,17 +271,26 @@ struct SourceDataset {
 };
 
 thread_local int virtual_depth = 0;
+thread_local uint64_t nested_work = 0;
 
-// Counts virtual datasets in virtual datasets.
+// Counts virtual datasets in virtual datasets, and what they take together: each may name the
+// next one many times.
 class DepthScope {
  public:
-  DepthScope() { ++virtual_depth; }
+  DepthScope() {
+    if (virtual_depth++ == 0) nested_work = 0;
+  }
   ~DepthScope() { --virtual_depth; }
   DepthScope(const DepthScope&) = delete;
   DepthScope& operator=(const DepthScope&) = delete;
-  static Result<void> Check() {
-    if (virtual_depth < kMaxVirtualDepth) return {};
-    return model::Limit("virtual datasets of virtual datasets");
+  // Before a step inside of a scope.
+  static Result<void> Check(uint64_t work) {
+    constexpr uint64_t kMostWork = 10'000;
+    if (virtual_depth <= kMaxVirtualDepth && (virtual_depth < 2 || nested_work < kMostWork)) {
+      if (virtual_depth > 1) nested_work += work;
+      return {};
+    }
+    return model::Limit("too many virtual datasets of virtual datasets");
   }
 };
 
@@ -336,8 +345,7 @@ Result<void> RefuseLinks(const File& file, std::string_view path) {
 Result<std::optional<SourceDataset>> OpenSource(const OpenedFile& virtual_file,
                                                 const std::string& file,
                                                 const std::string& dataset) {
-  NDLFS_RETURN_IF_ERROR(DepthScope::Check());
-  const DepthScope depth;
+  NDLFS_RETURN_IF_ERROR(DepthScope::Check(1), dataset);
   NDLFS_TRY(auto opened, OpenSourceFile(virtual_file, file));
   if (!opened) return std::nullopt;
   const std::string path = ResolveInGroup("/", dataset);
@@ -660,8 +668,10 @@ class VirtualSource final : public ArraySource {
     }
 
     Result<Bytes> Assemble(const Shape& start, const Shape& count, uint64_t limit) const {
-      NDLFS_RETURN_IF_ERROR(DepthScope::Check());
+      constexpr uint64_t kBytesPerStep = uint64_t{64} << 10;
       const DepthScope depth;
+      const uint64_t bytes = CheckedProduct(count, spec.dtype.size()).value_or(UINT64_MAX);
+      NDLFS_RETURN_IF_ERROR(DepthScope::Check(1 + bytes / kBytesPerStep));
       Assembly assembly(spec, start, count);
       for (const VirtualPart& part : info.parts) {
         NDLFS_RETURN_IF_ERROR(ForEachPiece(
@@ -763,6 +773,7 @@ uint64_t ReachOf(const Selection::Axis& axis, uint64_t count) {
 
 model::Result<void> SetVirtualShape(const OpenedFile& opened, DatasetInfo& info) {
   if (info.layout != Layout::kVirtual) return {};
+  const DepthScope depth;
   Shape shape = info.shape;
   std::vector<bool> grows(shape.size());
   Shape least(shape.size(), 0);

@@ -179,6 +179,28 @@ with h5.File('a.h5', 'w', libver='latest') as f:
   EXPECT_EQ(node->source->spec().shape, std::vector<uint64_t>{0});
 }
 
+// Each dataset names the next one twelve times, nine times over.
+TEST(Hdf5VirtualTest, NestsThatGrowWithEachLevelAreRefused) {
+  const test::TemporaryDirectory directory;
+  test::RunH5py(directory, R"(
+from h5py import h5s, h5p, h5d
+with h5.File('a.h5', 'w', libver='latest') as f:
+    f.create_dataset('v8', data=np.arange(4, dtype='u1'), maxshape=(None,), chunks=(2,))
+    def space():
+        s = h5s.create_simple((4,), (h5s.UNLIMITED,)); s.select_hyperslab((0,), (h5s.UNLIMITED,), (1,), (1,)); return s
+    for i in range(8):
+        plan = h5p.create(h5p.DATASET_CREATE)
+        for _ in range(12): plan.set_virtual(space(), b'.', b'/v%d' % (i + 1), space())
+        h5d.create(f.id, b'v%d' % i, h5.h5t.NATIVE_UINT8, h5s.create_simple((4,), (h5s.UNLIMITED,)), plan)
+)");
+  const auto hierarchy = test::OpenHdf5(directory, "a.h5");
+  const auto refused = hierarchy->Load("/v0");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(),
+              ::testing::HasSubstr("/v8: too many virtual datasets of virtual datasets"));
+  EXPECT_EQ(test::LoadNode(*hierarchy, "/v6")->source->spec().shape, std::vector<uint64_t>{4});
+}
+
 INSTANTIATE_TEST_SUITE_P(Versions, Hdf5HostileTest, ::testing::Values("earliest", "latest"));
 
 }  // namespace
