@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <set>
 
 #include "backends/base/checked.h"
 #include "backends/base/numpy_dtype.h"
@@ -341,9 +342,11 @@ class TypeReader {
     std::vector<std::string> names;
     for (uint64_t i = 0; i < count && in.ok(); ++i) names.push_back(TakeName(in, head.version));
     std::vector<Datatype::Constant> constants;
+    std::set<std::string> met;  // of two constants of one name, the first one has it
     for (std::string& name : names) {
       const ConstByteSpan value = in.Take(head.bytes);
       NDLFS_RETURN_IF_ERROR(in.Check("an enum"));
+      if (!met.insert(name).second) continue;
       constants.push_back({std::move(name), ValueOf(element, value)});
     }
     NDLFS_RETURN_IF_ERROR(in.Check("an enum"));
@@ -424,8 +427,12 @@ class TypeReader {
   Result<ElementType> ReadCompound(Cursor& in, const Head& head, int depth) {
     if ((head.bits & 0xffff) == 0) return model::Corrupt("a compound without members");
     std::vector<Member> members;
+    std::set<std::string> names;
     for (uint64_t left = head.bits & 0xffff; left > 0; --left) {
       NDLFS_TRY(auto member, ReadMember(in, head, depth));
+      if (!names.insert(member.name).second) {
+        return model::Corrupt("two members {}", model::Quote(member.name));
+      }
       members.push_back(std::move(member));
     }
     return CompoundOf(std::move(members), head.bytes);

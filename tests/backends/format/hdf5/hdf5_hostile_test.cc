@@ -201,6 +201,25 @@ with h5.File('a.h5', 'w', libver='latest') as f:
   EXPECT_EQ(test::LoadNode(*hierarchy, "/v6")->source->spec().shape, std::vector<uint64_t>{4});
 }
 
+// The library refuses a struct with two members of a name, and documents have a name once.
+TEST(Hdf5TypeTest, NamesOfMembersAndConstantsAreThereOnce) {
+  const test::TemporaryDirectory directory;
+  test::RunH5py(directory, R"(
+with h5.File('a.h5', 'w') as f:
+    f['s'] = np.zeros(2, [('member1', 'i4'), ('member2', 'i4')])
+    f.create_dataset('e', data=np.array([1, 2], 'i1'), dtype=h5.enum_dtype({'CONST1': 1, 'CONST2': 2}, basetype='i1'))
+)");
+  std::string bytes = test::ReadFile(directory / "a.h5");
+  for (const auto* name : {"member2", "CONST2"})
+    bytes[bytes.find(name) + strlen(name) - 1] = '1';
+  test::WriteFile(directory / "a.h5", bytes);
+  const auto hierarchy = test::OpenHdf5(directory, "a.h5");
+  const auto refused = hierarchy->Load("/s");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("two members \"member1\""));
+  EXPECT_EQ(test::LoadNode(*hierarchy, "/e")->array().type.constants().size(), 1u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Versions, Hdf5HostileTest, ::testing::Values("earliest", "latest"));
 
 }  // namespace
