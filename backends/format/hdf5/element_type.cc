@@ -306,9 +306,10 @@ class TypeReader {
     ElementType element;
     element.is_plain = false;
     element.type = Datatype::ObjectRef();
-    if (kind == kObject && head.bytes == file_.offset_bytes()) {
+    // The library leaves room for addresses of 8 bytes in any file.
+    if (kind == kObject && head.bytes >= file_.offset_bytes()) {
       element.form.kind = Form::Kind::kObjectReference;
-    } else if (kind == kRegion && head.bytes == file_.offset_bytes() + 4) {
+    } else if (kind == kRegion && head.bytes >= file_.offset_bytes() + 4) {
       element.type = Datatype::RegionRef(Datatype::Selection::kBlock);
       element.form.kind = Form::Kind::kRegionReference;
     } else if (kind > kRegion && kind <= 4 && head.bytes >= kLeastNew) {
@@ -681,7 +682,7 @@ Result<void> ElementReader::AppendOne(const Form& form, const std::byte* element
     case Form::Kind::kVlen:
       return AppendVlen(form, element, out);
     case Form::Kind::kObjectReference: {
-      const uint64_t address = Cursor({element, form.size}).Address(form.size);
+      const uint64_t address = Cursor({element, form.size}).Address(file_.offset_bytes());
       return AppendText(references_.ObjectPath(address), out);
     }
     case Form::Kind::kRegionReference:

@@ -183,7 +183,9 @@ class SymbolTable {
     return Tree1Node::Read(file_, address, Tree1Node::Type::kGroup, file_.length_bytes());
   }
 
-  uint64_t SymbolBytes() const { return 2 * file_.offset_bytes() + 8 + 16; }
+  // A name, an address, a kind and what it needs. Names have places of the width of lengths,
+  // whatever the specification says.
+  uint64_t SymbolBytes() const { return file_.length_bytes() + file_.offset_bytes() + 8 + 16; }
 
   Result<Symbols> ReadSymbols(uint64_t address) const {
     NDLFS_TRY(const auto head, file_.Read(address, 8));
@@ -200,7 +202,7 @@ class SymbolTable {
   }
 
   Result<std::string> NameOf(const Symbols& symbols, uint64_t i) const {
-    return names_.Text(file_, At(symbols, i).Number(file_.offset_bytes()));
+    return names_.Text(file_, At(symbols, i).Number(file_.length_bytes()));
   }
 
   Result<LinkEntry> Parse(const Symbols& symbols, uint64_t i) const {
@@ -208,7 +210,7 @@ class SymbolTable {
     LinkEntry link;
     NDLFS_TRY(link.name, NameOf(symbols, i));
     Cursor in = At(symbols, i);
-    in.Skip(file_.offset_bytes());
+    in.Skip(file_.length_bytes());
     link.address = in.Address(file_.offset_bytes());
     if (in.Number(4) == kSoftLink) {
       in.Skip(4);

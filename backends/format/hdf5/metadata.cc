@@ -671,37 +671,67 @@ Result<std::optional<ByteVector>> Tree2::Find(const Metadata& file,
 
 // --- Global heaps (III.E)
 
+// Of a heap and of each object in it. The library pads them, which the specification leaves
+// out.
+uint64_t GlobalHeap::HeadBytes(const Metadata& file) {
+  return (8 + file.length_bytes() + 7) / 8 * 8;
+}
+
 Result<std::shared_ptr<const GlobalHeap>> GlobalHeap::Open(const Metadata& file,
                                                            uint64_t address) {
+  constexpr uint64_t kWindow = 4096;  // the heads of large objects lie apart
   const uint64_t l = file.length_bytes();
-  NDLFS_TRY(const auto head, file.Read(address, 8 + l));
-  Cursor in(head);
+  const uint64_t item = HeadBytes(file);
+  NDLFS_TRY(auto window, file.ReadUpTo(address, kWindow));
+  Cursor in(window);
   if (AsText(in.Take(4)) != "GCOL") return model::Corrupt("no global heap at {}", address);
   in.Skip(4);
   const uint64_t bytes = in.Number(l);
-  const auto end = CheckedAdd(address, bytes);
-  if (!end) return model::Corrupt("a global heap of {} bytes", bytes);
+  const auto end = CheckedAdd(CheckedAdd(file.base(), address).value_or(UINT64_MAX), bytes);
+  if (!in.ok() || !end || *end > file.input().size() || bytes / 8 > UINT32_MAX) {
+    return model::Corrupt("a global heap of {} bytes at {}", bytes, address);
+  }
   auto heap = std::make_shared<GlobalHeap>();
-  const uint64_t item = 8 + l;
-  for (uint64_t at = address + 8 + l; at <= *end && *end - at >= item;) {
-    NDLFS_TRY(const auto object, file.Read(at, item));
-    Cursor next(object);
+  heap->address_ = address;
+  heap->end_ = address + bytes;
+  uint64_t begin = address;  // of the window
+  for (uint64_t at = address + item; at <= heap->end_ && heap->end_ - at >= item;) {
+    if (at - begin > window.size() || window.size() - (at - begin) < item) {
+      NDLFS_TRY(window, file.Read(at, std::min(kWindow, heap->end_ - at)));
+      begin = at;
+    }
+    Cursor next(ConstByteSpan(window).subspan(at - begin, item));
     const uint64_t index = next.Number(2);
     next.Skip(6);
     const uint64_t size = next.Number(l);
     if (index == 0) break;
-    if (size > *end - at - item) return model::Corrupt("an object beyond its global heap");
-    if (heap->entries_.size() > UINT16_MAX) return model::Corrupt("two objects of one number");
-    heap->entries_.push_back({index, at + item, size});
+    if (size > heap->end_ - at - item)
+      return model::Corrupt("an object beyond its global heap");
+    if (heap->places_.size() > UINT16_MAX) return model::Corrupt("two objects of one number");
+    heap->places_.push_back(
+        {static_cast<uint16_t>(index), static_cast<uint32_t>((at - address) / 8)});
     at += item + (size + 7) / 8 * 8;
   }
-  std::ranges::stable_sort(heap->entries_, {}, &Entry::index);
+  heap->places_.shrink_to_fit();
+  std::ranges::stable_sort(heap->places_, {}, &Place::index);
   return heap;
 }
 
-const GlobalHeap::Entry* GlobalHeap::Find(uint64_t index) const {
-  const auto found = std::ranges::lower_bound(entries_, index, {}, &Entry::index);
-  return found != entries_.end() && found->index == index ? &*found : nullptr;
+Result<GlobalHeap::Entry> GlobalHeap::Find(const Metadata& file, uint64_t index) const {
+  const auto found = std::ranges::lower_bound(places_, index, {}, &Place::index);
+  if (found == places_.end() || found->index != index) {
+    return model::Corrupt("the global heap at {} has no object {}", address_, index);
+  }
+  const uint64_t item = HeadBytes(file);
+  const uint64_t at = address_ + uint64_t{8} * found->offset;
+  NDLFS_TRY(const auto head, file.Read(at, item));
+  Cursor in(head);
+  in.Skip(8);
+  const Entry entry{at + item, in.Number(file.length_bytes())};
+  if (entry.bytes > end_ - entry.address) {
+    return model::Corrupt("an object beyond its global heap");
+  }
+  return entry;
 }
 
 // --- The file
@@ -749,7 +779,7 @@ Result<void> Metadata::ParseOld(Cursor in, unsigned version) {
   in.Skip(offset_bytes_);
   const uint64_t end = in.Address(offset_bytes_);
   const uint64_t driver = in.Address(offset_bytes_);
-  in.Skip(offset_bytes_);  // the name of the root
+  in.Skip(length_bytes_);  // the name of the root
   root_ = in.Address(offset_bytes_);
   NDLFS_RETURN_IF_ERROR(in.Check("the superblock"));
   if (driver != kNowhere) {
@@ -1005,13 +1035,9 @@ Result<GlobalHeap::Entry> Metadata::FindGlobal(uint64_t heap, uint64_t index) co
   if (!opened) {
     NDLFS_TRY(opened, GlobalHeap::Open(*this, heap));
     const model::MutexLock lock(mutex_);
-    global_.Put(heap, opened, opened->held_bytes() + sizeof(GlobalHeap));
+    global_.Put(heap, opened, opened->held_bytes());
   }
-  const GlobalHeap::Entry* entry = opened->Find(index);
-  if (entry == nullptr) {
-    return model::Corrupt("the global heap at {} has no object {}", heap, index);
-  }
-  return *entry;
+  return opened->Find(*this, index);
 }
 
 Result<Metadata::LocalHeap> Metadata::OpenLocalHeap(uint64_t address) const {

@@ -184,15 +184,22 @@ class GlobalHeap {
   static model::Result<std::shared_ptr<const GlobalHeap>> Open(const Metadata& file,
                                                                uint64_t address);
   struct Entry {
-    uint64_t index;
     uint64_t address;
     uint64_t bytes;
   };
-  const Entry* Find(uint64_t index) const;
-  size_t held_bytes() const { return entries_.size() * sizeof(Entry); }
+  model::Result<Entry> Find(const Metadata& file, uint64_t index) const;
+  size_t held_bytes() const { return sizeof(*this) + places_.size() * sizeof(Place); }
 
  private:
-  std::vector<Entry> entries_;  // by index
+  static uint64_t HeadBytes(const Metadata& file);
+
+  struct Place {
+    uint16_t index;
+    uint32_t offset;  // of the head of the object in the heap, in units of 8 bytes
+  };
+  uint64_t address_ = 0;
+  uint64_t end_ = 0;
+  std::vector<Place> places_;  // by index
 };
 
 // The metadata of one file. Thread-safe.

@@ -220,6 +220,60 @@ with h5.File('a.h5', 'w') as f:
   EXPECT_EQ(test::LoadNode(*hierarchy, "/e")->array().type.constants().size(), 1u);
 }
 
+class Hdf5GlobalHeapTest : public ::testing::Test {
+ protected:
+  // Texts of which `count` lie in heaps, in a file whose lengths have `length_bytes` bytes.
+  std::string Make(int count, int length_bytes) const {
+    test::RunH5py(directory_, fmt::format(R"(
+p = h5.h5p.create(h5.h5p.FILE_CREATE); p.set_sizes(8, {1})
+with h5.File(h5.h5f.create(b'a.h5', h5.h5f.ACC_TRUNC, p)) as f:
+    f.create_dataset('s', data=['text %d' % i for i in range({0})], dtype=h5.string_dtype())
+)",
+                                          count, length_bytes));
+    return test::ReadFile(directory_ / "a.h5");
+  }
+
+  static model::Result<std::string> Read(const Hierarchy& hierarchy) {
+    return test::ReadChunk(*test::LoadNode(hierarchy, "/s")->source, {0});
+  }
+
+  const test::TemporaryDirectory directory_;
+};
+
+TEST_F(Hdf5GlobalHeapTest, HeadsArePaddedWhereLengthsAreShort) {
+  for (const int length_bytes : {2, 4, 8}) {
+    Make(500, length_bytes);
+    const auto read = Read(*test::OpenHdf5(directory_, "a.h5"));
+    ASSERT_THAT(read, test::IsOk());
+    EXPECT_THAT(*read, ::testing::HasSubstr("text 499"));
+  }
+}
+
+TEST_F(Hdf5GlobalHeapTest, ReferencesHaveRoomForLongAddresses) {
+  test::RunH5py(directory_, R"(
+p = h5.h5p.create(h5.h5p.FILE_CREATE); p.set_sizes(4, 4)
+with h5.File(h5.h5f.create(b'a.h5', h5.h5f.ACC_TRUNC, p)) as f:
+    f['target'] = np.arange(4)
+    f.create_dataset('s', data=[f['target'].ref], dtype=h5.ref_dtype)
+    f.create_dataset('region', data=[f['target'].regionref[1:3]], dtype=h5.regionref_dtype)
+)");
+  const auto hierarchy = test::OpenHdf5(directory_, "a.h5");
+  const auto read = Read(*hierarchy);
+  ASSERT_THAT(read, test::IsOk());
+  EXPECT_THAT(*read, ::testing::HasSubstr("/target"));
+  EXPECT_NE(test::LoadNode(*hierarchy, "/region")->source, nullptr);
+}
+
+TEST_F(Hdf5GlobalHeapTest, AHeapBeyondTheFileIsCorrupt) {
+  std::string bytes = Make(3, 8);
+  bytes[bytes.find("GCOL") + 8 + 5] = 1;
+  test::WriteFile(directory_ / "a.h5", bytes);
+  const auto read = Read(*test::OpenHdf5(directory_, "a.h5"));
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message(),
+              ::testing::HasSubstr("a global heap of 1099511631872 bytes"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Versions, Hdf5HostileTest, ::testing::Values("earliest", "latest"));
 
 }  // namespace
