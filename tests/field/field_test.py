@@ -498,6 +498,9 @@ class FieldTest(harness.SourceTestCase):
     def test_groups_in_groups_say_it_too(self):
         self.check_all("inner", "")
 
+    def test_slices_of_groups_in_groups_say_it_too(self):
+        self.check_all("inner", "[{first}=#1:]")
+
     def test_each_cell_without_words_is_in_the_table(self):
         self.assertEqual(set(NO_WORD) - {(column, row) for column in COLUMNS for row in ROWS}, set())
         for column in COLUMNS:
