@@ -333,6 +333,8 @@ std::optional<uint16_t> Place::CodeOf(uint16_t id) const {
   return found == keys.end() || found->id != id ? std::nullopt : found->code;
 }
 
+bool Place::is_point() const { return CodeOf(kRasterType) == kPixelIsPoint; }
+
 bool Place::is_geographic() const { return CodeOf(kModelType) == 2; }
 
 Result<std::optional<Place>> ReadPlace(TiffReader& reader, const Directory& directory) {
@@ -342,8 +344,7 @@ Result<std::optional<Place>> ReadPlace(TiffReader& reader, const Directory& dire
   if (!any) return std::nullopt;
   Place place;
   NDLFS_TRY(place.keys, ReadKeys(reader, directory));
-  NDLFS_TRY(place.transform,
-            ReadTransform(reader, directory, place.CodeOf(kRasterType) == kPixelIsPoint));
+  NDLFS_TRY(place.transform, ReadTransform(reader, directory, place.is_point()));
   if (place.keys.empty() && !place.transform) return std::nullopt;
   return place;
 }

@@ -40,6 +40,7 @@ struct Place {
            (*transform)[5] != 0;
   }
   bool is_geographic() const;
+  bool is_point() const;  // elements are samples at points
 };
 
 // nullopt if the directory has no such field. Fields that cannot be understood give no place;

@@ -108,6 +108,9 @@ class Builder {
       AddNew(std::move(attribute), attributes);
     }
     for (const auto& attribute : series.attributes) AddNew(attribute, attributes);
+    if (form.place && form.place->is_point()) {
+      AddNew(model::MakeTextAttribute("AREA_OR_POINT", "Point"), attributes);
+    }
     const auto* extra = model::FindAttribute(attributes, "ExtraSamples");
     extra_samples_ = extra == nullptr ? std::nullopt : std::optional(*extra);
     // Overviews have no word of their own about it.

@@ -264,7 +264,7 @@ class Head {
     for (uint64_t i = 0; i < count; ++i) Append(out, static_cast<uint16_t>(value));
     return out;
   }
-  static std::string Matrix(const std::optional<GeoTransform>& transform);
+  static std::string Matrix(const GeoTransform& t);
   static std::string Metadata(const TiffContent& content, const PageNames& names);
   static void ShareNames(const TiffContent& content, const Known& known, SharedValues& values,
                          Places& places);
@@ -287,8 +287,7 @@ class Head {
 
 // Pixels to coordinates, as four rows of a matrix. It holds maps whose first row is the most
 // southern, too, which a scale and a tie point would not for all readers.
-std::string Head::Matrix(const std::optional<GeoTransform>& transform) {
-  const GeoTransform t = transform.value_or(GeoTransform());
+std::string Head::Matrix(const GeoTransform& t) {
   const std::array<double, 16> matrix = {
       t.dx, t.x_of_line, 0, t.x0, t.y_of_pixel, t.dy, 0, t.y0, 0, 0, 0, 0, 0, 0, 0, 1};
   std::string out;
@@ -391,8 +390,14 @@ Head::Places Head::Share(const TiffContent& content, const Layout& layout, const
   places.extra = ShareExtra(content, values);
   if (content.names || !content.of_bands.empty()) ShareNames(content, known, values, places);
   if (!content.place) return places;
-  places.transform = values.Add(Matrix(known.transform));
   const GeoKeys keys = MakeGeoKeys(*content.place);
+  GeoTransform transform = known.transform.value_or(GeoTransform());
+  if (content.place->is_point && !keys.shorts.empty()) {
+    // Of the middle of the first pixel.
+    transform.x0 += (transform.dx + transform.x_of_line) / 2;
+    transform.y0 += (transform.dy + transform.y_of_pixel) / 2;
+  }
+  places.transform = values.Add(Matrix(transform));
   std::string shorts;
   for (const uint16_t key : keys.shorts) Append(shorts, key);
   places.keys = values.Add(shorts);

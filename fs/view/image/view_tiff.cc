@@ -250,6 +250,9 @@ model::Result<ViewNode> MakeTiff(const ArrayInput& input) {
   content.levels.push_back({raster, picture->numbers.elements});
   content.nodata = MissingText(input);
   content.place = FindMapPlace(geometry, raster);
+  if (content.place) {
+    content.place->is_point = TextOf(input.node->attributes(), "AREA_OR_POINT") == "Point";
+  }
   // GIS programs see only the first page of a file, and ImageJ no bands.
   const bool is_earth = content.place && content.place->is_earth;
   content.has_bands = (is_earth || raster.has_band_pages) && raster.samples == 1 &&

@@ -47,7 +47,7 @@ GeoKeys MakeGeoKeys(const MapPlace& place) {
   if (!system.epsg && !system.projection) return {};
   GeoKeyWriter keys;
   keys.Add(kModelType, place.is_geographic ? 2 : 1);
-  keys.Add(kRasterType, 1);  // pixels are areas
+  keys.Add(kRasterType, place.is_point ? 2 : 1);  // else pixels are areas
   if (system.epsg) {
     keys.Add(place.is_geographic ? kGeographicType : kProjectedType,
              static_cast<uint16_t>(*system.epsg));

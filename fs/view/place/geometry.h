@@ -108,6 +108,7 @@ struct MapPlace {
   bool is_geographic = false;             // degrees, else metres
   bool is_earth = false;                  // else a plane that nobody has described
   std::optional<GeoTransform> transform;  // if it is known without coordinates
+  bool is_point = false;  // elements are samples at points, as GDAL's AREA_OR_POINT says
 };
 // nullopt if the metadata already exclude it.
 std::optional<MapPlace> FindMapPlace(const Geometry& geometry, const Raster& raster);

@@ -788,6 +788,19 @@ TEST_F(TiffTest, MapsHaveAMatrixAndASystem) {
   EXPECT_EQ(ReadTiff().bytes.size(), tiff.bytes.size());
 }
 
+TEST_F(TiffTest, PointsStayPoints) {
+  AddLongitude();
+  AddLatitude({56, 58, 60});
+  AddArray(Datatype::Float32(), {3, 4}, {"lat", "lon"}).attributes = {
+      TextAttribute("AREA_OR_POINT", "Point")};
+  const Tiff tiff = ReadTiff();
+  const auto& directory = tiff.directories[0];
+  const auto matrix = NumberAt<std::array<double, 16>>(tiff.bytes, directory.at(34264).place);
+  EXPECT_EQ(matrix[3], 10) << "the middle of the first pixel";
+  EXPECT_EQ(matrix[7], 56);
+  EXPECT_EQ(tiff.Number(directory.at(34735), 11), 2u);
+}
+
 TEST_F(TiffTest, LargeFilesAreBigTiff) {
   const auto make = [&](uint64_t pages) {
     AddArray(std::make_shared<MemoryArray>(

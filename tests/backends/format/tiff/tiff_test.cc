@@ -209,6 +209,7 @@ TEST_F(TiffTest, PointsHaveTheCoordinatesThatTheFieldsSay) {
   EXPECT_THAT(Numbers("/x"), ElementsAre(500000, 500010, 500020));
   EXPECT_EQ(model::TextOf(Load("/y")->attributes(), "units"), "degrees_north");
   EXPECT_EQ(model::TextOf(Load("/spatial_ref")->attributes(), "epsg_code"), "EPSG:4326");
+  EXPECT_EQ(model::TextOf(Load("/image")->attributes(), "AREA_OR_POINT"), "Point");
 }
 
 TEST_F(TiffTest, OtherMeridiansAndUnitsOfAnglesHaveNoSystem) {
