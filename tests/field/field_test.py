@@ -3,6 +3,7 @@
 format's own reader checks, or in NO_WORD, with what the format's specification says. A row or a column is one more entry.
 The last test prints how many."""
 import datetime
+import errno
 import json
 import os
 import re
@@ -262,7 +263,12 @@ def mrc(cell):
 def grads(cell):
     rank = len(cell.shape)
     axis = "t" if rank == 3 else "y"
-    header = harness.read(cell.file("ctl")).decode()
+    try:
+        header = harness.read(cell.file("ctl")).decode()
+    except OSError as error:
+        if error.errno != errno.EIO:  # right ascensions and velocities may descend
+            raise
+        return {}
     script = cell.scratch("table.gs")
     asked = "".join(f"'set {axis} {i + 1}'\n'q dims'\nsay result\n" for i in range(cell.shape[0]))
     harness.write(script, f"'open {cell.file('ctl')}'\n'q ctlinfo'\nsay result\n'q attr'\nsay result\n{asked}'quit'\n".encode())
@@ -344,7 +350,11 @@ def netcdf(extension):
 def dap(suffix):
     def read(cell):
         with netCDF4.Dataset(cell.url + suffix) as dataset:
-            return of_dataset(dataset, cell.name)
+            words = of_dataset(dataset, cell.name)
+            if not suffix:  # DAP 2 has no type for them: the numbers say it
+                dataset[cell.name].set_auto_maskandscale(False)
+                words["unsigned"] = bool((dataset[cell.name][:] >= 250).any())
+            return words
     return read
 
 
@@ -445,7 +455,7 @@ class FieldTest(harness.SourceTestCase):
                     variable.set_auto_maskandscale(False)
                     variable.setncatts(own)
                     shape = (3, 3, 4) if len(dims) == 3 else (3, 4)
-                    variable[:] = np.arange(np.prod(shape)).reshape(shape)
+                    variable[:] = np.arange(np.prod(shape)).reshape(shape) - (6 if kind == "i1" else 0)
         self.mounted = self.mount(self.source)
         server = self.enter(serve_test.Server(self.source))
         self.url = server.url

@@ -36,7 +36,7 @@ sys.path.insert(0, EXAMPLES)
 VIEWS = ["data.npy", "data.raw", "data.txt"]
 ARRAY_FILES = [".ndl.yaml", *VIEWS]
 # And beside it, where they fit.
-HEADERS = {"data.raw.hdr", "data.nhdr", "data.mhd", "data.vrt", "data.xmf", "data.bov", "data.ctl"}
+HEADERS = {"data.raw.hdr", "data.nhdr", "data.mhd", "data.vrt", "data.xmf", "data.bov"}
 BESIDE = {*HEADERS, "preview.png"}
 REPORTS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:")
 

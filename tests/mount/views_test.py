@@ -213,7 +213,7 @@ class NamesTest(harness.SourceTestCase):
 
     USUAL = sorted([*harness.ARRAY_FILES, *harness.BESIDE])
     VALUES = ["values" + name[len("data"):] for name in [*harness.VIEWS, *harness.HEADERS]]
-    BY_NAME = ["data.jsonl", "data.hdr", "data.tif", "data.fits", "data.nii", "data.f77", "index.html", "thumbnail.png", *VALUES,
+    BY_NAME = ["data.jsonl", "data.ctl", "values.ctl", "data.hdr", "data.tif", "data.fits", "data.nii", "data.f77", "index.html", "thumbnail.png", *VALUES,
                "values.hdr", "values.tif", "values.fits", "values.nii", "values.f77"]
 
     def setUp(self):
