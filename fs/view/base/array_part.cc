@@ -61,7 +61,9 @@ void CutBands(const IndexRange& range, uint64_t bands,
       {{"band_scale", "scale_factor"},
        {"band_offset", "add_offset"},
        {"band_names", "long_name"}}};
-  for (const auto& [name, of_array] : kLists) {
+  for (const auto& names : kLists) {
+    const std::string_view name = names.first;
+    const std::string_view of_array = names.second;
     const auto found = std::ranges::find(attributes, name, &model::Attribute::name);
     const auto* list = found == attributes.end() ? nullptr : found->value.list();
     if (list == nullptr || list->size() != bands) continue;

@@ -86,12 +86,13 @@ std::string EncodingOfText(const model::Datatype& type) {
 }
 
 std::string PrintableAscii(std::string_view text) {
-  std::string out(text);
-  for (const std::string_view micro : {"\u00b5", "\u03bc"}) {
-    for (size_t at; (at = out.find(micro)) != out.npos;) out.replace(at, micro.size(), "u");
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const std::string_view letter = text.substr(i, 2);
+    const bool is_micro = letter == "\u00b5" || letter == "\u03bc";
+    i += is_micro ? 1 : 0;
+    out += is_micro ? 'u' : text[i] < ' ' || text[i] > '~' ? '?' : text[i];
   }
-  std::ranges::replace_if(
-      out, [](char c) { return c < ' ' || c > '~'; }, '?');
   return out;
 }
 

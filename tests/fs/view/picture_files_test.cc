@@ -669,8 +669,8 @@ TEST_F(TiffTest, PixelsHaveASize) {
 }
 
 TEST_F(TiffTest, FramesHaveAnInterval) {
-  AddCoordinate("t", {0, 0.5}, {TextAttribute("units", "min")});
-  AddArray(Datatype::Float32(), {2, 3, 4}, {"t", "y", "x"});
+  AddCoordinate("frame", {0, 0.5}, {TextAttribute("units", "min")});
+  AddArray(Datatype::Float32(), {2, 3, 4}, {"frame", "y", "x"});
   EXPECT_THAT(ReadTiff().Text(0, 270),
               HasSubstr("frames=2\nfinterval=                      30\nloop"));
 }
