@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backends/format/packing.h"
@@ -22,15 +22,13 @@ namespace {
 // Names that are looked up; ten thousand of them are no meaning.
 constexpr int kMostNames = 64;
 
-// The object that an array in `group` calls `name`: there or in the nearest group around it.
+// What an array in `group` calls `name`; null if there is no such object.
 std::shared_ptr<const Node> FindNear(const Hierarchy& hierarchy, std::string_view group,
-                                     const std::string& name) {
-  if (name.starts_with('/')) return hierarchy.Load(name).value_or(nullptr);
-  for (;; group = model::ParentPath(group)) {
-    auto found = hierarchy.Load(model::JoinPath(group, name));
-    if (found) return *std::move(found);
-    if (group == "/" || name.find('/') != std::string::npos) return nullptr;
+                                     std::string_view name) {
+  for (const std::string& path : PathsOfNamed(group, name)) {
+    if (auto found = hierarchy.Load(path)) return *std::move(found);
   }
+  return nullptr;
 }
 
 // Whether the extents of `named`, but for `more` of its own, are among those of `array`.
@@ -71,6 +69,29 @@ std::string NoteOfTime(const model::Ndarray& array) {
 }
 
 }  // namespace
+
+std::vector<std::string> PathsOfNamed(std::string_view group, std::string_view name) {
+  if (name.empty()) return {};
+  std::vector<std::string> paths;
+  if (name.find('/') == std::string_view::npos) {
+    for (;; group = model::ParentPath(group)) {
+      paths.push_back(model::JoinPath(group, name));
+      if (group == "/") return paths;
+    }
+  }
+  std::vector<std::string_view> parts;
+  if (!name.starts_with('/')) parts = model::SplitPath(group);
+  for (const std::string_view part : model::SplitPath(name)) {
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (!parts.empty()) {
+      parts.pop_back();
+    }
+  }
+  std::string path = "/";
+  for (const std::string_view part : parts) path = model::JoinPath(path, part);
+  return {std::move(path)};
+}
 
 std::vector<std::string> NotesOfMeaning(const Hierarchy& hierarchy, std::string_view path,
                                         const Node& array) {

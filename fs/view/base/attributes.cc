@@ -6,37 +6,15 @@
 #include <span>
 #include <utility>
 
+#include "backends/format/meaning_notes.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
 
-std::vector<std::string> PathsOfNamed(std::string_view group, std::string_view name) {
-  if (name.empty()) return {};
-  std::vector<std::string> paths;
-  if (name.find('/') == std::string_view::npos) {
-    for (;; group = model::ParentPath(group)) {
-      paths.push_back(model::JoinPath(group, name));
-      if (group == "/") return paths;
-    }
-  }
-  std::vector<std::string_view> parts;
-  if (!name.starts_with('/')) parts = model::SplitPath(group);
-  for (const std::string_view part : model::SplitPath(name)) {
-    if (part != "..") {
-      parts.push_back(part);
-    } else if (!parts.empty()) {
-      parts.pop_back();
-    }
-  }
-  std::string path;
-  for (const std::string_view part : parts) path = model::JoinPath(path, part);
-  return {std::move(path)};
-}
-
 model::Result<std::optional<NamedObject>> FindNamed(std::shared_ptr<const GroupInput> group,
                                                     std::string_view name) {
   if (group == nullptr) return std::nullopt;
-  for (const std::string& path : PathsOfNamed(group->path(), name)) {
+  for (const std::string& path : backends::PathsOfNamed(group->path(), name)) {
     while (group != nullptr && !model::IsBelow(path, group->path())) group = group->Outer();
     if (group == nullptr) return std::nullopt;
     NamedObject found{path, {.group = group}};

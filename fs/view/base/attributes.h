@@ -15,13 +15,8 @@
 
 namespace ndlfs::fs {
 
-// The path names that an attribute of an array in `group` may mean by `name`, by the scopes of
-// CF (section 2.7): that from "/" on or, if it has a '/', from `group` on; else the name in
-// `group` and in the groups around it, the nearest first.
-std::vector<std::string> PathsOfNamed(std::string_view group, std::string_view name);
-
-// The object that an attribute of an array in `group` calls `name`: see PathsOfNamed(). nullopt
-// if there is none that can be shown; an error is transient.
+// The object that an attribute of an array in `group` calls `name`: see
+// backends::PathsOfNamed(). nullopt if there is none that can be shown; an error is transient.
 struct NamedObject {
   std::string path;
   GroupChild child;

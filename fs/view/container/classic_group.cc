@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "backends/format/meaning_notes.h"
 #include "backends/format/netcdf3/layout.h"
 #include "backends/format/packing.h"
 #include "fs/view/base/attributes.h"
@@ -726,7 +727,8 @@ class Builder {
       if (attribute.type != Type::kChar) continue;
       bool is_changed = false;
       const auto name_in_file = [&](std::string name) {
-        for (const std::string& path : PathsOfNamed(model::ParentPath(array.path), name)) {
+        for (const std::string& path :
+             backends::PathsOfNamed(model::ParentPath(array.path), name)) {
           const auto found = names_by_path_.find(path);
           if (found == names_by_path_.end()) continue;
           is_changed = is_changed || found->second != name;

@@ -49,6 +49,7 @@ TEST_F(MeaningNotesTest, NamesAreLookedUpFromTheGroupOutwards) {
               ElementsAre("coordinates names \"none\", and no array is called so",
                           "coordinates names \"other\", which has other dimensions",
                           "coordinates names \"u\", which is the array itself"));
+  EXPECT_THAT(Add("/g/w", {3, 4}, {{"coordinates", "../lat ../../lat"}}), IsEmpty());
   EXPECT_THAT(Add("/v", {2}, {{"grid_mapping", "g"}}),
               ElementsAre(HasSubstr("no array is called so")));
 }
